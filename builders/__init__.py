@@ -1,0 +1,1 @@
+"""Builders: one folder a benchmark, one file a configuration."""

@@ -1,0 +1,1 @@
+"""ECCBench: memory beyond accuracy."""

@@ -1,0 +1,120 @@
+"""The base of every builder: a dataset is a list of cells, a cell becomes one Arrow table.
+
+A cell is the smallest piece that is made at once and the unit of everything that follows: one row group of a
+Parquet file, one step of a parallel build, one entry that a filter can skip. A table depends on the builder's
+version, its config and the cell alone, so the rows are the same whatever the order, the shards or the workers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import datasets
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A batch of rows that are made together.
+
+    Attributes:
+        split: The split it belongs to.
+        key: What it holds, such as `{"length": 512, "band": "low"}`; part of its rows' random seed.
+        start: Index of its first unit (a stream, a sequence) among those of the same key.
+        stop: Index after its last.
+
+    """
+
+    split: str
+    key: Mapping[str, str | int]
+    start: int
+    stop: int
+
+
+@dataclass
+class BuilderConfig(datasets.BuilderConfig):
+    """Settings that every builder has; a builder's own config adds its fields, whose defaults are the paper's.
+
+    Attributes:
+        seed: Root of all randomness.
+
+    """
+
+    seed: int = 0
+
+
+SETTINGS_NOT_SET = frozenset(f.name for f in fields(datasets.BuilderConfig))
+"""Fields that `datasets` itself keeps in a config; the rest are settings (`--set name=value`)."""
+
+
+class Builder(datasets.ArrowBasedBuilder, ABC):
+    """A `datasets` builder made of cells. Subclasses name their benchmark and write `features`, `cells`, `table`.
+
+    Class attributes:
+        benchmark: The benchmark's name, such as `eccbench`.
+        configuration: The configuration's name, such as `text`.
+        VERSION: Raised whenever the same settings give other rows.
+        BUILDER_CONFIG_CLASS: A subclass of `BuilderConfig`.
+        cells_per_shard: How many cells one Parquet file of a release holds.
+    """
+
+    benchmark: ClassVar[str]
+    configuration: ClassVar[str]
+    VERSION: ClassVar[datasets.Version]
+    BUILDER_CONFIG_CLASS: ClassVar[type[BuilderConfig]]
+    cells_per_shard: ClassVar[int] = 64
+
+    config: BuilderConfig
+
+    @classmethod
+    @abstractmethod
+    def features(cls) -> datasets.Features:
+        """The columns of a row."""
+
+    @abstractmethod
+    def cells(self) -> list[Cell]:
+        """All cells of all splits, in the order of the dataset's rows."""
+
+    @abstractmethod
+    def table(self, cell: Cell) -> pa.Table:
+        """The rows of one cell, with exactly the schema of `features().arrow_schema`."""
+
+    @classmethod
+    def create(cls, *, cache_dir: str | None = None, **settings: Any) -> Builder:
+        """Make a builder with the given settings (see `eccdata.settings.check` for checking them first)."""
+        return cls(
+            cache_dir=cache_dir,
+            dataset_name=f"{cls.benchmark}-{cls.configuration}",
+            config_name=cls.configuration,
+            version=cls.VERSION,
+            **settings,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The config's settings by name."""
+        return {
+            f.name: getattr(self.config, f.name)
+            for f in fields(self.config)
+            if f.name not in SETTINGS_NOT_SET
+        }
+
+    def _info(self) -> datasets.DatasetInfo:
+        return datasets.DatasetInfo(features=self.features(), version=self.VERSION)
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:  # noqa: ARG002
+        splits: dict[str, list[Cell]] = {}
+        for cell in self.cells():
+            splits.setdefault(cell.split, []).append(cell)
+        return [
+            # a list argument is what `datasets` deals out among num_proc workers
+            datasets.SplitGenerator(name=split, gen_kwargs={"cells": cells})
+            for split, cells in splits.items()
+        ]
+
+    def _generate_tables(self, cells: list[Cell]) -> Iterator[tuple[Any, pa.Table]]:
+        for index, cell in enumerate(cells):
+            yield index, self.table(cell)

@@ -1,0 +1,84 @@
+"""Options from the command line (`name=value`) into dataclasses, with every mistake told at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, get_origin, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from eccdata.errors import EccdataError, problem
+
+T = TypeVar("T")
+
+
+def parse_pairs(pairs: Iterable[str], flag: str) -> dict[str, str]:
+    """Read `["lengths=512,1024", "streams=4"]`, as given to `flag`."""
+    found: dict[str, str] = {}
+    wrong = []
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign or not name.strip():
+            wrong.append(repr(pair))
+        else:
+            found[name.strip().replace("-", "_")] = value.strip()
+    if wrong:
+        raise problem(f"{flag} takes name=value, and these are not of that form:", wrong)
+    return found
+
+
+def check(cls: type[Any], values: Mapping[str, Any], *, names: Iterable[str] | None = None) -> dict[str, Any]:
+    """Bring `values` to the types of the dataclass `cls`: text becomes numbers, `a,b` becomes a tuple.
+
+    Args:
+        cls: A dataclass whose annotations say what each setting is.
+        values: Settings by name, as text or as values.
+        names: The fields that may be set; all by default.
+
+    Raises:
+        EccdataError: Naming each unknown setting and each value that does not fit, at once.
+
+    """
+    hints = get_type_hints(cls)
+    known = list(names) if names is not None else [f.name for f in dataclasses.fields(cls) if f.init]
+    checked: dict[str, Any] = {}
+    wrong = []
+    for name, value in values.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            wrong.append(f"{name}: no such setting" + (f" (did you mean {near[0]}?)" if near else ""))
+            continue
+        try:
+            checked[name] = _fit(hints[name], value)
+        except ValidationError as error:
+            reasons = "; ".join(dict.fromkeys(e["msg"] for e in error.errors()))
+            wrong.append(f"{name}={value}: {reasons}")
+    if wrong:
+        settable = ", ".join(known) if known else "nothing"
+        raise problem(f"These settings do not fit {cls.__name__}:", wrong, f"It can set: {settable}.")
+    return checked
+
+
+def make(cls: type[T], values: Mapping[str, Any]) -> T:
+    """Make a `cls` from settings given as text or as values; see `check`."""
+    checked = check(cls, values)
+    required = {
+        f.name
+        for f in dataclasses.fields(cls)  # type: ignore[arg-type]
+        if f.init and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    }
+    missing = sorted(required - checked.keys())
+    if missing:
+        raise problem(f"{cls.__name__} needs these settings:", missing)
+    try:
+        return cls(**checked)
+    except ValueError as error:
+        raise EccdataError(f"{cls.__name__}: {error}") from error
+
+
+def _fit(hint: Any, value: Any) -> Any:
+    if isinstance(value, str) and get_origin(hint) in (tuple, list, set, frozenset):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True)).validate_python(value)

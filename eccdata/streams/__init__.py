@@ -1,0 +1,1 @@
+"""Symbol streams: alphabets, rule sets, Lempel-Ziv rate, membership queries, deviations."""

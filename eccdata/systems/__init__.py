@@ -1,0 +1,42 @@
+"""Who answers: served models, reference memories, and later retrieval and trained backbones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from eccdata.requests import Json, Request, Response
+
+
+@runtime_checkable
+class System(Protocol):
+    """What is evaluated: the paper's black-box memory.
+
+    A system is a frozen dataclass whose fields are its options (`--option name=value`). A run calls `open`
+    once, `respond` for each request (up to `concurrency` at a time, all in one event loop) and `close` once.
+    """
+
+    @property
+    def label(self) -> str:
+        """The name that stands in tables, such as `Qwen/Qwen3-VL-8B-Instruct` or `window(bits=2048)`."""
+        ...
+
+    async def open(self) -> None:
+        """Get ready; raise `EccdataError` where the system cannot be reached or lacks what it was asked for."""
+        ...
+
+    def fingerprint(self) -> Mapping[str, Json]:
+        """All that could change an answer besides the request: it is part of every stored response's key."""
+        ...
+
+    def facts(self) -> Mapping[str, Json]:
+        """What the evaluation card tells about the system, secrets left out."""
+        ...
+
+    async def respond(self, request: Request) -> Response:
+        """Answer one request. Failures are values: this raises for nothing that a server may do."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of what `open` took."""
+        ...

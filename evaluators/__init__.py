@@ -1,0 +1,1 @@
+"""Evaluators: one folder a benchmark, one file a protocol."""

@@ -1,0 +1,1 @@
+"""One folder a benchmark, one SQL file a table or figure."""
