@@ -105,8 +105,9 @@ def _load(group: str, name: str) -> Any:
     try:
         return entry.load()
     except ImportError as error:
-        # A base install has no torch: an entry that wants it says which extra brings it.
+        # a base install has no torch: an entry that wants it says which extra brings it
+        extra = (error.name or "").partition(".")[0] in ("torch", "transformers")
         raise EccdataError(
-            f"{name!r} ({entry.value}) cannot be imported: {error}. "
-            "If it needs torch or transformers, install eccdata[models]."
+            f"{name!r} ({entry.value}) cannot be imported: {error}."
+            + (" Install eccdata[models]." if extra else "")
         ) from error

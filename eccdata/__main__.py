@@ -1,0 +1,5 @@
+"""`python -m eccdata` is the command line."""
+
+from eccdata.cli import main
+
+main()

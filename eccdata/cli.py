@@ -1,0 +1,361 @@
+"""The command line: each verb of the package as a command. Thin: what a verb does is its own module's business."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+
+import eccdata
+from eccdata.errors import EccdataError
+from eccdata.settings import parse_pairs
+
+Progress = Callable[[int, int | None, str], None]
+
+DONE, FAILED, MISUSE = 0, 1, 2
+
+app = typer.Typer(
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Benchmarks of the memory of language and vision-language models: build them, run them, "
+        "read the results with SQL.\n\n"
+        "New here? [bold]eccdata demo[/bold] shows the whole way in under a minute, without a server or a GPU.\n\n"
+        "[dim]Exit codes: 0 done, 1 incomplete or failed, 2 misuse.[/dim]"
+    ),
+)
+out = Console()
+err = Console(stderr=True)
+
+
+@contextmanager
+def progress_bar(quiet: bool = False) -> Iterator[Progress]:
+    """Give a callback that draws a bar on stderr, one a kind of work, and nothing where that is no terminal."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=err, disable=quiet or not err.is_terminal) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(done: int, total: int | None, what: str) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield show
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"eccdata {eccdata.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+@app.command(name="list")
+def list_(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="A benchmark, a configuration (eccbench/text), a protocol or a system; all if none."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+) -> None:
+    """Show what can be built, asked, run and read, with every setting and its default.
+
+    [bold]Examples[/bold]
+
+    \b
+    eccdata list
+    eccdata list eccbench/text
+    eccdata list window
+    """
+    from eccdata import listing
+
+    items = listing.items(name)
+    if json:
+        print(listing.as_json(items))  # noqa: T201
+    else:
+        out.print(listing.render(items, detailed=name is not None))
+
+
+@app.command()
+def build(
+    benchmark: Annotated[str, typer.Argument(help="Which benchmark, such as eccbench.")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="The release's folder; made by this command.")],
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", "-c", help="A configuration; may be repeated. All if none."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Root of all randomness.")] = 0,
+    num_proc: Annotated[
+        int, typer.Option(min=1, help="Worker processes; the bytes are the same with any.")
+    ] = 1,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A builder's setting; may be repeated."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there.")] = False,
+) -> None:
+    """Build a release: Parquet, dataset card, Croissant metadata, manifests and checksums.
+
+    [bold]Examples[/bold]
+
+    \b
+    eccdata build eccbench --config text --config easyhuman-text --out release
+    eccdata build eccbench --config text --set lengths=512,1024 --seed 7 --out release-7
+    eccdata build eccbench --config tokens --num-proc 2 --out tokens
+    """
+    with progress_bar() as progress:
+        release = eccdata.build(
+            benchmark,
+            out=folder,
+            configs=config or None,
+            seed=seed,
+            num_proc=num_proc,
+            settings=parse_pairs(settings or (), "--set"),
+            force=force,
+            progress=progress,
+        )
+    out.print(release)
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="A release's folder.")],
+) -> None:
+    """Check a release: checksums, schemas, counts, and every answer that can be worked out again.
+
+    [bold]Examples[/bold]
+
+    \b
+    eccdata verify release
+    """
+    with progress_bar() as progress:
+        verification = eccdata.verify(folder, progress=progress)
+    out.print(verification)
+    if not verification.ok:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def evaluate(
+    dataset: Annotated[str, typer.Argument(help="A release's folder or a dataset's id on the Hub.")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="The run's folder, such as results/NAME.")],
+    system: Annotated[str, typer.Option("--system", "-s", help="Who answers; see eccdata list.")],
+    protocol: Annotated[str, typer.Option("--protocol", "-p", help="How it is asked.")] = "membership",
+    config: Annotated[str | None, typer.Option("--config", "-c", help="The dataset's configuration.")] = None,
+    split: Annotated[str | None, typer.Option(help="The dataset's split; test if none.")] = None,
+    benchmark: Annotated[
+        str | None, typer.Option(help="The benchmark, where the dataset does not say it itself.")
+    ] = None,
+    revision: Annotated[str | None, typer.Option(help="The Hub dataset's revision.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The server's address, such as http://127.0.0.1:30000/v1.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The served model's name.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="A system's option; may be repeated."),
+    ] = None,
+    arm: Annotated[str | None, typer.Option(help="The error cost: none, a (+3/-1) or b (+1/-4).")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="The most tokens of a reply.")] = None,
+    protocol_option: Annotated[
+        list[str] | None,
+        typer.Option("--protocol-option", metavar="NAME=VALUE", help="A protocol's option; may be repeated."),
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="Only the rows for which this is true.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight at once.")] = 64,
+    accept_changed_server: Annotated[
+        bool, typer.Option("--accept-changed-server", help="Go on though the server is not as it was.")
+    ] = False,
+) -> None:
+    """Put a dataset's questions to a system and keep every response. Killed or failed? Run it again: it goes on.
+
+    [bold]Examples[/bold]
+
+    \b
+    eccdata evaluate release --config text --system window --option bits=2048 --out results/window
+    eccdata evaluate release --config text --system sglang --base-url http://127.0.0.1:30000/v1 \\
+        --arm a --where "length <= 64" --out results/smollm2-a
+    eccdata evaluate somebody/eccbench --config text --system exact --limit 100 --out results/exact
+    """
+    options = parse_pairs(option or (), "--option")
+    options |= {k: v for k, v in (("base_url", base_url), ("model", model)) if v is not None}
+    asked: dict[str, Any] = dict(parse_pairs(protocol_option or (), "--protocol-option"))
+    asked |= {k: v for k, v in (("arm", arm), ("max_tokens", max_tokens)) if v is not None}
+    with progress_bar() as progress:
+        run = eccdata.evaluate(
+            dataset,
+            config=config,
+            split=split,
+            benchmark=benchmark,
+            revision=revision,
+            protocol=protocol,
+            options=asked,
+            system=system,
+            system_options=options,
+            out=folder,
+            where=where,
+            limit=limit,
+            concurrency=concurrency,
+            accept_changed_server=accept_changed_server,
+            progress=progress,
+        )
+    out.print(run)
+    if not run.complete:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def tables(
+    results: Annotated[list[Path], typer.Argument(help="Run folders, or folders that hold runs.")],
+    folder: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to write CSV, Markdown and LaTeX.")
+    ] = None,
+    table: Annotated[
+        list[str] | None, typer.Option("--table", "-t", help="Only this table; may be repeated.")
+    ] = None,
+    benchmark: Annotated[str | None, typer.Option(help="Only this benchmark's tables.")] = None,
+) -> None:
+    """Work out the paper's tables from results, each by one SQL query, and say what was missing for each.
+
+    [bold]Examples[/bold]
+
+    \b
+    eccdata tables results
+    eccdata tables results/window-a results/window-b --table calibration --out tables
+    """
+    with progress_bar() as progress:
+        made = eccdata.tables(
+            results, out=folder, benchmark=benchmark, names=table or None, progress=progress
+        )
+    for one in made:
+        out.print(one)
+    if folder is not None:
+        out.print(f"Written to {folder}.", highlight=False)
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help="One SELECT over the views `responses` and `runs`.")],
+    results: Annotated[list[Path], typer.Argument(help="Run folders, or folders that hold runs.")],
+    format: Annotated[  # noqa: A002
+        Literal["table", "csv", "json", "parquet"],
+        typer.Option("--format", "-f", help="How to give the rows."),
+    ] = "table",
+    file: Annotated[Path | None, typer.Option("--out", "-o", help="A file instead of the terminal.")] = None,
+) -> None:
+    """Ask results anything in DuckDB's SQL. Nothing that a query does changes a result.
+
+    [bold]Examples[/bold]
+
+    \b
+    eccdata sql "select model, band, avg(correct::int) from responses group by all" results
+    eccdata sql "from responses where abstention = 'format' limit 5" results --format json
+    eccdata sql "from runs" results --format parquet --out runs.parquet
+    """
+    answer = eccdata.sql(query, results, format=format, out=file)
+    if answer is not None:
+        out.print(answer)
+
+
+@app.command()
+def push(
+    folder: Annotated[Path, typer.Argument(help="A release's folder.")],
+    repo: Annotated[str, typer.Argument(help="The dataset's id on the Hub, such as somebody/eccbench.")],
+    branch: Annotated[str | None, typer.Option(help="The branch; main if none.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Tag the commit.")] = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="Make the repository private if it is new.")
+    ] = False,
+    create_pr: Annotated[bool, typer.Option("--create-pr", help="Open a pull request instead.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> None:
+    """Verify a release and put it on the Hub in one commit. Sources that may not be redistributed never leave.
+
+    The token is the one of `hf auth login` or of the environment variable HF_TOKEN.
+
+    [bold]Examples[/bold]
+
+    \b
+    eccdata push release somebody/eccbench --dry-run
+    eccdata push release somebody/eccbench --tag v1.0.0
+    """
+    with progress_bar() as progress:
+        pushed = eccdata.push(
+            folder,
+            repo_id=repo,
+            branch=branch,
+            tag=tag,
+            private=private,
+            create_pr=create_pr,
+            dry_run=dry_run,
+            progress=progress,
+        )
+    out.print(pushed)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Where everything goes.")] = Path("demo"),
+) -> None:
+    """Show the whole way on built-in memories: build, evaluate under three arms, read the tables.
+
+    [bold]Examples[/bold]
+
+    \b
+    eccdata demo
+    eccdata demo --out somewhere
+    """
+    from eccdata.demo import demo as run
+
+    with progress_bar() as progress:
+        shown = run(folder, progress=progress)
+    out.print(shown)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one message on stderr and exit code 2."""
+    try:
+        app()
+    except EccdataError as error:
+        err.print("[bold red]Error:[/bold red]", end=" ")
+        err.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(MISUSE)
+
+
+if __name__ == "__main__":
+    main()
