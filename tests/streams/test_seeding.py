@@ -5,17 +5,18 @@ import sys
 
 import numpy as np
 import pytest
-from eccdata.errors import EccdataError
-from eccdata.streams.seeding import generator
 from hypothesis import given
 from hypothesis import strategies as st
+
+from eccdata.errors import EccdataError
+from eccdata.streams.seeding import generator
 
 Part = st.one_of(st.text(max_size=4), st.integers(-9, 999))
 Keys = st.lists(Part, max_size=5)
 
 
 def words(seed: int, *key: str | int) -> list[int]:
-    return generator(seed, *key).bit_generator.random_raw(4).tolist()
+    return [int(word) for word in generator(seed, *key).bit_generator.random_raw(4)]
 
 
 def test_a_key_names_one_generator_for_good() -> None:
