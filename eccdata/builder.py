@@ -8,7 +8,7 @@ version, its config and the cell alone, so the rows are the same whatever the or
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -81,6 +81,22 @@ class Builder(datasets.ArrowBasedBuilder, ABC):
     @abstractmethod
     def table(self, cell: Cell) -> pa.Table:
         """The rows of one cell, with exactly the schema of `features().arrow_schema`."""
+
+    def check(self, table: pa.Table) -> list[str]:  # noqa: ARG002
+        """Re-derive what the rows of one cell claim: one sentence a problem, naming the row. By default nothing.
+
+        `eccdata verify` calls it on the cells of a release, with a builder of the release's settings.
+        """
+        return []
+
+    def findings(self, read: Callable[[str], Iterator[pa.Table]]) -> str:  # noqa: ARG002
+        """What was measured on the rows just built, as Markdown for the dataset card. By default nothing.
+
+        Args:
+            read: Gives the cells of a split, one table at a time, in order.
+
+        """
+        return ""
 
     @classmethod
     def create(cls, *, cache_dir: str | None = None, **settings: Any) -> Builder:
