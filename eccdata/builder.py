@@ -7,13 +7,17 @@ version, its config and the cell alone, so the rows are the same whatever the or
 
 from __future__ import annotations
 
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
+
+from eccdata.settings import fit, misfit
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,10 @@ class BuilderConfig(datasets.BuilderConfig):
     """
 
     seed: int = 0
+
+    def problems(self) -> list[str]:
+        """What is wrong with the settings, a sentence each, the setting's name first; subclasses add theirs."""
+        return [f"seed={self.seed}: must be 0 or more"] if self.seed < 0 else []
 
 
 SETTINGS_NOT_SET = frozenset(f.name for f in fields(datasets.BuilderConfig))
@@ -100,13 +108,27 @@ class Builder(datasets.ArrowBasedBuilder, ABC):
 
     @classmethod
     def create(cls, *, cache_dir: str | None = None, **settings: Any) -> Builder:
-        """Make a builder with the given settings (see `eccdata.settings.check` for checking them first)."""
+        """Make a builder with the given settings, as values or as text.
+
+        Args:
+            cache_dir: Where `datasets` keeps what it prepares; its own place by default.
+            settings: Fields of the config (`lengths=(512,)` or `lengths="512"`).
+
+        Raises:
+            EccdataError: Naming each setting that does not exist, does not fit or makes no sense, at once.
+
+        """
+        names = [f.name for f in fields(cls.BUILDER_CONFIG_CLASS) if f.name not in SETTINGS_NOT_SET]
+        fitting, wrong = fit(cls.BUILDER_CONFIG_CLASS, settings, names=names)
+        wrong += cls.BUILDER_CONFIG_CLASS(name=cls.configuration, **fitting).problems()
+        if wrong:
+            raise misfit(cls.BUILDER_CONFIG_CLASS, wrong, names=names)
         return cls(
             cache_dir=cache_dir,
             dataset_name=f"{cls.benchmark}-{cls.configuration}",
             config_name=cls.configuration,
             version=cls.VERSION,
-            **settings,
+            **fitting,
         )
 
     @property
@@ -130,6 +152,15 @@ class Builder(datasets.ArrowBasedBuilder, ABC):
             datasets.SplitGenerator(name=split, gen_kwargs={"cells": cells})
             for split, cells in splits.items()
         ]
+
+    def _download_and_prepare(self, dl_manager: Any, verification_mode: Any, **kwargs: Any) -> None:
+        # A build killed outright leaves shards in `datasets`' working folder, and the next one would take them in.
+        # The lock is held here, so they are nobody else's.
+        working = Path(self._output_dir)
+        if working.suffix == ".incomplete" and working.is_dir():
+            for left in working.iterdir():
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+        super()._download_and_prepare(dl_manager, verification_mode, **kwargs)
 
     def _generate_tables(self, cells: list[Cell]) -> Iterator[tuple[Any, pa.Table]]:
         for index, cell in enumerate(cells):

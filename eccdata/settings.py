@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -41,9 +41,19 @@ def check(cls: type[Any], values: Mapping[str, Any], *, names: Iterable[str] | N
         EccdataError: Naming each unknown setting and each value that does not fit, at once.
 
     """
+    checked, wrong = fit(cls, values, names=names)
+    if wrong:
+        raise misfit(cls, wrong, names=names)
+    return checked
+
+
+def fit(
+    cls: type[Any], values: Mapping[str, Any], *, names: Iterable[str] | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Do what `check` does, but give what fits and say what is wrong with the rest, for a caller that knows more."""
     hints = get_type_hints(cls)
-    known = list(names) if names is not None else [f.name for f in dataclasses.fields(cls) if f.init]
-    checked: dict[str, Any] = {}
+    known = _settable(cls, names)
+    fitting: dict[str, Any] = {}
     wrong = []
     for name, value in values.items():
         if name not in known:
@@ -51,14 +61,17 @@ def check(cls: type[Any], values: Mapping[str, Any], *, names: Iterable[str] | N
             wrong.append(f"{name}: no such setting" + (f" (did you mean {near[0]}?)" if near else ""))
             continue
         try:
-            checked[name] = _fit(hints[name], value)
+            fitting[name] = _fit(hints[name], value)
         except ValidationError as error:
             reasons = "; ".join(dict.fromkeys(e["msg"] for e in error.errors()))
             wrong.append(f"{name}={value}: {reasons}")
-    if wrong:
-        settable = ", ".join(known) if known else "nothing"
-        raise problem(f"These settings do not fit {cls.__name__}:", wrong, f"It can set: {settable}.")
-    return checked
+    return fitting, wrong
+
+
+def misfit(cls: type[Any], wrong: Sequence[str], *, names: Iterable[str] | None = None) -> EccdataError:
+    """The error that says what is wrong with the settings of `cls`, and what can be set."""
+    settable = ", ".join(_settable(cls, names)) or "nothing"
+    return problem(f"These settings do not fit {cls.__name__}:", wrong, f"It can set: {settable}.")
 
 
 def make(cls: type[T], values: Mapping[str, Any]) -> T:
@@ -76,6 +89,10 @@ def make(cls: type[T], values: Mapping[str, Any]) -> T:
         return cls(**checked)
     except ValueError as error:
         raise EccdataError(f"{cls.__name__}: {error}") from error
+
+
+def _settable(cls: type[Any], names: Iterable[str] | None) -> list[str]:
+    return list(names) if names is not None else [f.name for f in dataclasses.fields(cls) if f.init]
 
 
 def _fit(hint: Any, value: Any) -> Any:
