@@ -1,0 +1,248 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eccdata.answers import Abstention, Answer, Marker, committed, last_marker, visible
+from eccdata.requests import Response, Status
+
+OPTIONS = {"{0}": "yes", "{1}": "no", "{2}": "abstain"}
+NATURAL = {"{0}": "yes", "{1}": "no", "{uncertain}": "abstain"}
+
+# What models really write, and what of it is a commitment: the meaning and the marker as the reply spells it.
+# The marker is the last place where that spelling stands.
+REPLIES = [
+    ("{0}", "yes", "{0}"),
+    ("{1}", "no", "{1}"),
+    ("{2}", "abstain", "{2}"),
+    ("{0}\n", "yes", "{0}"),
+    ("The candidate sequence appears at position 17. {0}", "yes", "{0}"),
+    ("Answer: {1}.", "no", "{1}"),
+    ("I am not sure, so I answer {2}!", "abstain", "{2}"),
+    # what SmolLM2 says: a set in braces is no marker
+    (
+        "{2}\n\nThe candidate appears as a contiguous subsequence of the main sequence, {8, 1, 4, 6, 2}.",
+        "abstain",
+        "{2}",
+    ),
+    ("The candidate {8, 1, 4} is in {8, 1, 4, 6, 2}, so {0}.", "yes", "{0}"),
+    ("The candidate has {3} symbols and occurs {4} times: {0}; see {15}.", "yes", "{0}"),
+    # markdown
+    ("**{0}**", "yes", "{0}"),
+    ("**Answer:** *{1}*", "no", "{1}"),
+    ("__{0}__", "yes", "{0}"),
+    ("The answer is _{1}_", "no", "{1}"),
+    ("# Final answer\n\n> {1}", "no", "{1}"),
+    ("`{0}`", "yes", "{0}"),
+    ("```\n{1}\n```", "no", "{1}"),
+    ("```json\n{0}\n```\nThe sequence occurs once.", "yes", "{0}"),
+    ("- yes: ~~{0}~~\n- no: {1}", "no", "{1}"),
+    ("| candidate | answer |\n|---|---|\n| 1, 2, 3 | {0} |", "yes", "{0}"),
+    ("{**0**}", "yes", "{**0**}"),
+    ("{`1`}", "no", "{`1`}"),
+    # blanks and quotes
+    ("{ 0 }", "yes", "{ 0 }"),
+    ("{\n1\n}", "no", "{\n1\n}"),
+    ("{\u00a02}", "abstain", "{\u00a02}"),
+    ('{"0"}', "yes", '{"0"}'),
+    ("{'1'}", "no", "{'1'}"),
+    ("{“2”}", "abstain", "{“2”}"),
+    # LaTeX
+    (r"\boxed{0}", "yes", "{0}"),
+    (r"$\boxed{1}$", "no", "{1}"),
+    (r"The final answer is: $\boxed{\{0\}}$", "yes", r"\{0\}"),
+    (r"\{0\}", "yes", r"\{0\}"),
+    (r"$\{1\}$", "no", r"\{1\}"),
+    (r"\[ \left\{ 1 \right\} \]", "no", r"\{ 1 \right\}"),
+    (r"\text{0}", "yes", "{0}"),
+    (r"$\boxed{\text{1}}$", "no", "{1}"),
+    (r"$\{\text{2}\}$", "abstain", "{2}"),
+    (r"\(\mathbf{0}\)", "yes", "{0}"),
+    (r"Since $x_{1} = 4$ and $x_{2} = 6$, the sequence does not occur: {1}", "no", "{1}"),
+    (
+        r"{1} because $s_{0} \neq s_{2}$ and $2^{2} = 4$, a chance of $\frac{0}{2}$, about $\sqrt{2}$",
+        "no",
+        "{1}",
+    ),
+    (r"\\{1\\}", "no", r"\\{1\\}"),
+    # other braces and digits
+    ("｛0｝", "yes", "｛0｝"),
+    ("答案是｛１｝。", "no", "｛１｝"),
+    ("❴1❵", "no", "❴1❵"),
+    ("﹛2﹜", "abstain", "﹛2﹜"),
+    ("｛0}", "yes", "｛0}"),
+    ("{{0}}", "yes", "{0}"),
+    # several markers: the last one counts
+    ("{0} {1}", "no", "{1}"),
+    ("{0}{1}{2}", "abstain", "{2}"),
+    ("At first I thought {0}. On a closer look, symbol 7 is missing, so {1}.", "no", "{1}"),
+    ("{1}\n\nWait, at position 40: 3, 3, 9. Yes.\n\n{0}\n\nI hope this helps!", "yes", "{0}"),
+    # the prompt quoted: before the answer it does no harm, and alone it ends on {2}
+    (
+        "You ask for {0} if it appears, {1} if it does not, or {2} if I am unsure. It appears: {0}",
+        "yes",
+        "{0}",
+    ),
+    ("Please put your answer in curly braces, e.g, {2}.", "abstain", "{2}"),
+    # JSON and code
+    ('{"answer": "{0}", "position": 12}', "yes", "{0}"),
+    ('{"answer": 0}', None, None),
+    ("{answer: 1}", None, None),
+    ("if found:\n    print('{0}')\nelse:\n    print('{1}')", "no", "{1}"),
+    # special tokens that a server leaves in
+    ("<|begin_of_box|>{0}<|end_of_box|>", "yes", "{0}"),
+    ("<answer>{1}</answer>", "no", "{1}"),
+    # no marker
+    ("", None, None),
+    ("Yes, it appears.", None, None),
+    ("0", None, None),
+    ("[0]", None, None),
+    ("(1)", None, None),
+    ("【0】", None, None),
+    ("<0>", None, None),
+    ("{yes}", None, None),
+    ("{}", None, None),
+    ("{0, 1}", None, None),
+    ("{0:} or {-1}? {", None, None),
+    ("{00}", None, None),
+    ("{0.}", None, None),
+    ("{3}", None, None),
+    ("{uncertain}", None, None),
+    ("{X}", None, None),
+    ("{0", None, None),
+    ("0}", None, None),
+    # reasoning that the server did not take out
+    ("<think>It could be {0}.</think>\n\n{1}", "no", "{1}"),
+    ("so the answer must be {0}\n</think>\n\n{1}", "no", "{1}"),
+    ("<think>It could be {0}.</think>\n\nIt does not appear.", None, None),
+    ("<think>Let me look for {0", None, None),
+    ("<think>I would say {0}, but let me check again.", None, None),
+    ("<think>a</think>{0}<think>or rather {1}</think>{2}", "abstain", "{2}"),
+    ("<think>a</think> {0} <think>or rather {1}", "yes", "{0}"),
+]
+
+
+def test_there_are_fifty_replies():
+    assert len(REPLIES) >= 50
+
+
+@pytest.mark.parametrize(("reply", "meaning", "spelling"), REPLIES)
+def test_reply(reply, meaning, spelling):
+    marker = last_marker(reply, OPTIONS)
+    if meaning is None:
+        assert marker is None
+    else:
+        option = next(option for option, of in OPTIONS.items() if of == meaning)
+        assert marker == Marker(option, meaning, reply.rindex(spelling))
+
+
+@pytest.mark.parametrize(
+    ("reply", "meaning"),
+    [
+        ("{uncertain}", "abstain"),
+        ("{Uncertain}", "abstain"),
+        ("{ UNCERTAIN }", "abstain"),
+        ("{0} … no, {uncertain}", "abstain"),
+        ("{uncertain} … no, {1}", "no"),
+        (r"\{uncertain\}", "abstain"),
+        ("｛uncertain｝", "abstain"),
+    ],
+)
+def test_uncertain_counts_where_the_prompt_uses_it(reply, meaning):
+    marker = last_marker(reply, NATURAL)
+    assert marker is not None
+    assert marker.meaning == meaning
+
+
+@pytest.mark.parametrize(
+    "reply", ["{2}", "{unsure}", "uncertain", "{uncertaın}", "{not uncertain}", "{uncertain: 1}"]
+)
+def test_only_the_prompts_own_markers_count(reply):
+    assert last_marker(reply, NATURAL) is None
+
+
+@pytest.mark.parametrize("option", ["0", "{}", "{a b}", "{0", "(0)", "{ä}"])
+def test_an_option_must_be_a_name_in_braces(option):
+    with pytest.raises(ValueError, match="name in braces"):
+        last_marker("{0}", {option: "yes"})
+
+
+def test_abstentions_keep_their_kind():
+    def kind(text: str, status: Status = Status.OK, finish_reason: str | None = "stop") -> Answer | None:
+        return committed(Response(status, text, finish_reason=finish_reason), OPTIONS)
+
+    assert kind("{0}") == Answer("yes", None, 0)
+    assert kind("unsure: {2}") == Answer("abstain", Abstention.EXPLICIT, 8)
+    assert kind("I do not know.") == Answer("abstain", Abstention.FORMAT, None)
+    assert kind("") == Answer("abstain", Abstention.FORMAT, None)
+    assert kind("Let me go through", Status.TRUNCATED, "length") == Answer(
+        "abstain", Abstention.OVERFLOW, None
+    )
+    assert kind("Let me go through", Status.OK, "length") == Answer("abstain", Abstention.OVERFLOW, None)
+    assert kind("<think>{0}? Let me", Status.TRUNCATED, "length") == Answer(
+        "abstain", Abstention.OVERFLOW, None
+    )
+    # what was said before the cut counts
+    assert kind("{1} because", Status.TRUNCATED, "length") == Answer("no", None, 0)
+    assert kind("{2} because", Status.TRUNCATED, "length") == Answer("abstain", Abstention.EXPLICIT, 0)
+
+
+@pytest.mark.parametrize("status", [status for status in Status if not status.answered])
+def test_a_failure_committed_to_nothing(status):
+    assert committed(Response(status, "{0}", error="broken"), OPTIONS) is None
+
+
+def test_separated_reasoning_is_not_read():
+    response = Response(Status.OK, "It does not occur.", reasoning="It is {0}.", finish_reason="stop")
+    assert committed(response, OPTIONS) == Answer("abstain", Abstention.FORMAT, None)
+
+
+# Braces twice, so that they meet more often.
+PIECES = [*'{}{}0123 \n*\\_^x,"$｛❵０', "\\frac", "\\sqrt", "\\right", "<think>", "</think>"]
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+def test_agrees_with_the_definition(text):
+    assert last_marker(text, OPTIONS) == naive(text)
+
+
+def naive(text: str) -> Marker | None:
+    """The definition, word by word: of all pieces of the visible text that are markers, the last."""
+    begin, end = visible(text)
+    shown = text[begin:end]
+    found = None
+    for i in range(len(shown)):
+        for j in range(i + 3, len(shown) + 1):
+            name = name_in(shown[i:j])
+            if name is None:
+                continue
+            before = shown[:i]
+            bare = before.rstrip("\\")
+            if before == bare and is_mathematics(before):
+                continue
+            found = Marker(f"{{{name}}}", OPTIONS[f"{{{name}}}"], begin + len(bare))
+    return found
+
+
+def name_in(piece: str) -> str | None:
+    if piece[0] not in "{｛❴﹛" or piece[-1] not in "}｝❵﹜":
+        return None
+    inner = piece[1:-1].rstrip("\\")
+    stripped = inner.rstrip()
+    if stripped.endswith("\\right"):
+        inner = stripped.removesuffix("\\right")
+    inner = inner.strip(" \n*`\"'$").translate({ord("０"): "0"})
+    return inner if inner in ("0", "1", "2") else None
+
+
+def is_mathematics(before: str) -> bool:
+    before = before[-64:].rstrip()
+    if before.endswith(("^", "\\frac", "\\sqrt")):
+        return True
+    if before.endswith("_"):
+        return before[-2:-1].isalnum() or before[-2:-1] in tuple(")]}'")
+    if before.endswith("}"):
+        opened = before.rfind("{")
+        inner = before[opened + 1 : -1]
+        return opened >= 0 and "}" not in inner and before[:opened].rstrip().endswith("\\frac")
+    return False
