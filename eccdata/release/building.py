@@ -19,14 +19,13 @@ from eccdata import catalog
 from eccdata.builder import SETTINGS_NOT_SET, Builder, BuilderConfig
 from eccdata.errors import EccdataError, problem, unknown
 from eccdata.release import card, croissant
-from eccdata.release.description import Description, license_text, read_description
+from eccdata.release.description import license_text, read_description
 from eccdata.release.layout import CARD, CROISSANT, LICENSE, SUMS, sha256, write_json, write_sums
 from eccdata.release.manifests import write_manifests
 from eccdata.release.profile import Profile
 from eccdata.release.record import FORMAT, ConfigRecord, Record, Shard, read_record
 from eccdata.release.staging import staged
 from eccdata.release.writing import tasks, write_all
-from eccdata.settings import check
 
 Progress = Callable[[int, int | None, str], None]
 
@@ -167,12 +166,7 @@ def _settings(classes: Mapping[str, type[Builder]], given: Mapping[str, Any]) ->
             lost,
             "\n".join(["They can set:", *(f"  {line}" for line in there)]),
         )
-    return {
-        name: check(
-            cls.BUILDER_CONFIG_CLASS, {key: value for key, value in given.items() if key in settable[name]}
-        )
-        for name, cls in classes.items()
-    }
+    return {name: {key: value for key, value in given.items() if key in settable[name]} for name in classes}
 
 
 _KEPT = SETTINGS_NOT_SET | {f.name for f in dataclasses.fields(BuilderConfig)}
@@ -207,7 +201,7 @@ def _write_data(
         format=FORMAT,
         benchmark=benchmark,
         seed=seed,
-        given={name: value for settings in given.values() for name, value in settings.items()},
+        given={key: builders[name].settings[key] for name, settings in given.items() for key in settings},
         eccdata=version("eccdata"),
         revision=revision(),
         libraries={name: version(name) for name in ("datasets", "mlcroissant", "numpy", "pyarrow")},
@@ -250,6 +244,3 @@ def revision() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return said.stdout.strip()
-
-
-__all__ = ["Description", "Progress", "Release", "build", "read_cells"]

@@ -72,7 +72,7 @@ def metadata(
                     id=files,
                     name=files,
                     description=f"Parquet files of {config}/{split}.",
-                    encoding_formats=["application/vnd.apache.parquet"],
+                    encoding_formats=["application/x-parquet"],
                     includes=[shard_pattern(config, split)],
                 )
             )
@@ -83,7 +83,7 @@ def metadata(
                     name=Path(shard.path).name,
                     content_url=shard.path,
                     content_size=f"{shard.size_bytes} B",
-                    encoding_formats=["application/vnd.apache.parquet"],
+                    encoding_formats=["application/x-parquet"],
                     sha256=shard.sha256,
                 )
                 for shard in shards
@@ -122,9 +122,9 @@ def metadata(
     return jsonld | dict(_responsible_ai(description.rai)) | _provenance(description)
 
 
-def required(rai: ResponsibleAI) -> set[str]:
+def required(rai: type[ResponsibleAI]) -> set[str]:
     """The keys that a release's Croissant must have besides the core: the minimal Responsible-AI set."""
-    names = [name for name, info in type(rai).model_fields.items() if info.is_required()]
+    names = [name for name, info in rai.model_fields.items() if info.is_required()]
     return {_key(name) for name in names} | {"prov:wasDerivedFrom", "prov:wasGeneratedBy"}
 
 

@@ -103,16 +103,7 @@ def write_manifests(
         for bucket in buckets(config, made, profiles):
             everything.append(bucket)
             write_json(folder / bucket.path, manifest(folder, made, bucket))
-            entries.append(
-                {
-                    "split": bucket.split,
-                    "bucket": bucket.name,
-                    **bucket.key,
-                    "rows": bucket.rows,
-                    "counts": bucket.profile.as_dict()["counts"],
-                    "manifest": bucket.path,
-                }
-            )
+            entries.append(index_entry(bucket))
         index["configs"][config] = {
             "description": titles[config],
             "version": made.version,
@@ -122,6 +113,18 @@ def write_manifests(
         }
     write_json(folder / INDEX, index)
     return everything
+
+
+def index_entry(bucket: Bucket) -> dict[str, Any]:
+    """What the index says of one bucket."""
+    return {
+        "split": bucket.split,
+        "bucket": bucket.name,
+        **bucket.key,
+        "rows": bucket.rows,
+        "counts": bucket.profile.as_dict()["counts"],
+        "manifest": bucket.path,
+    }
 
 
 def manifest(folder: Path, made: ConfigRecord, bucket: Bucket) -> dict[str, Any]:

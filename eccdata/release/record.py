@@ -13,7 +13,6 @@ from eccdata import catalog
 from eccdata.builder import Builder
 from eccdata.errors import EccdataError, problem
 from eccdata.release.layout import CARD, RECORD, SUMS, write_json
-from eccdata.settings import check
 
 FORMAT = 1
 """Raised whenever the layout of a release changes so that an older `verify` could not read it."""
@@ -106,8 +105,7 @@ class Record(_Model):
     def builder(self, config: str, cache_dir: str) -> Builder:
         """Make the installed builder of a configuration, with the release's settings."""
         cls = catalog.builder(self.benchmark, config)
-        settings = check(cls.BUILDER_CONFIG_CLASS, self.configs[config].settings)
-        return cls.create(cache_dir=cache_dir, **settings)
+        return cls.create(cache_dir=cache_dir, **self.configs[config].settings)
 
     @property
     def rebuild(self) -> str:
