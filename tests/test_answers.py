@@ -1,3 +1,7 @@
+"""What counts as a commitment, reply by reply, and that the scan agrees with its definition."""
+
+from __future__ import annotations
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +14,7 @@ NATURAL = {"{0}": "yes", "{1}": "no", "{uncertain}": "abstain"}
 
 # What models really write, and what of it is a commitment: the meaning and the marker as the reply spells it.
 # The marker is the last place where that spelling stands.
-REPLIES = [
+REPLIES: list[tuple[str, str | None, str]] = [
     ("{0}", "yes", "{0}"),
     ("{1}", "no", "{1}"),
     ("{2}", "abstain", "{2}"),
@@ -85,48 +89,48 @@ REPLIES = [
     ("Please put your answer in curly braces, e.g, {2}.", "abstain", "{2}"),
     # JSON and code
     ('{"answer": "{0}", "position": 12}', "yes", "{0}"),
-    ('{"answer": 0}', None, None),
-    ("{answer: 1}", None, None),
+    ('{"answer": 0}', None, ""),
+    ("{answer: 1}", None, ""),
     ("if found:\n    print('{0}')\nelse:\n    print('{1}')", "no", "{1}"),
     # special tokens that a server leaves in
     ("<|begin_of_box|>{0}<|end_of_box|>", "yes", "{0}"),
     ("<answer>{1}</answer>", "no", "{1}"),
     # no marker
-    ("", None, None),
-    ("Yes, it appears.", None, None),
-    ("0", None, None),
-    ("[0]", None, None),
-    ("(1)", None, None),
-    ("【0】", None, None),
-    ("<0>", None, None),
-    ("{yes}", None, None),
-    ("{}", None, None),
-    ("{0, 1}", None, None),
-    ("{0:} or {-1}? {", None, None),
-    ("{00}", None, None),
-    ("{0.}", None, None),
-    ("{3}", None, None),
-    ("{uncertain}", None, None),
-    ("{X}", None, None),
-    ("{0", None, None),
-    ("0}", None, None),
+    ("", None, ""),
+    ("Yes, it appears.", None, ""),
+    ("0", None, ""),
+    ("[0]", None, ""),
+    ("(1)", None, ""),
+    ("【0】", None, ""),
+    ("<0>", None, ""),
+    ("{yes}", None, ""),
+    ("{}", None, ""),
+    ("{0, 1}", None, ""),
+    ("{0:} or {-1}? {", None, ""),
+    ("{00}", None, ""),
+    ("{0.}", None, ""),
+    ("{3}", None, ""),
+    ("{uncertain}", None, ""),
+    ("{X}", None, ""),
+    ("{0", None, ""),
+    ("0}", None, ""),
     # reasoning that the server did not take out
     ("<think>It could be {0}.</think>\n\n{1}", "no", "{1}"),
     ("so the answer must be {0}\n</think>\n\n{1}", "no", "{1}"),
-    ("<think>It could be {0}.</think>\n\nIt does not appear.", None, None),
-    ("<think>Let me look for {0", None, None),
-    ("<think>I would say {0}, but let me check again.", None, None),
+    ("<think>It could be {0}.</think>\n\nIt does not appear.", None, ""),
+    ("<think>Let me look for {0", None, ""),
+    ("<think>I would say {0}, but let me check again.", None, ""),
     ("<think>a</think>{0}<think>or rather {1}</think>{2}", "abstain", "{2}"),
     ("<think>a</think> {0} <think>or rather {1}", "yes", "{0}"),
 ]
 
 
-def test_there_are_fifty_replies():
+def test_there_are_fifty_replies() -> None:
     assert len(REPLIES) >= 50
 
 
 @pytest.mark.parametrize(("reply", "meaning", "spelling"), REPLIES)
-def test_reply(reply, meaning, spelling):
+def test_reply(reply: str, meaning: str | None, spelling: str) -> None:
     marker = last_marker(reply, OPTIONS)
     if meaning is None:
         assert marker is None
@@ -147,7 +151,7 @@ def test_reply(reply, meaning, spelling):
         ("｛uncertain｝", "abstain"),
     ],
 )
-def test_uncertain_counts_where_the_prompt_uses_it(reply, meaning):
+def test_uncertain_counts_where_the_prompt_uses_it(reply: str, meaning: str) -> None:
     marker = last_marker(reply, NATURAL)
     assert marker is not None
     assert marker.meaning == meaning
@@ -156,17 +160,17 @@ def test_uncertain_counts_where_the_prompt_uses_it(reply, meaning):
 @pytest.mark.parametrize(
     "reply", ["{2}", "{unsure}", "uncertain", "{uncertaın}", "{not uncertain}", "{uncertain: 1}"]
 )
-def test_only_the_prompts_own_markers_count(reply):
+def test_only_the_prompts_own_markers_count(reply: str) -> None:
     assert last_marker(reply, NATURAL) is None
 
 
 @pytest.mark.parametrize("option", ["0", "{}", "{a b}", "{0", "(0)", "{ä}"])
-def test_an_option_must_be_a_name_in_braces(option):
+def test_an_option_must_be_a_name_in_braces(option: str) -> None:
     with pytest.raises(ValueError, match="name in braces"):
         last_marker("{0}", {option: "yes"})
 
 
-def test_abstentions_keep_their_kind():
+def test_abstentions_keep_their_kind() -> None:
     def kind(text: str, status: Status = Status.OK, finish_reason: str | None = "stop") -> Answer | None:
         return committed(Response(status, text, finish_reason=finish_reason), OPTIONS)
 
@@ -187,11 +191,11 @@ def test_abstentions_keep_their_kind():
 
 
 @pytest.mark.parametrize("status", [status for status in Status if not status.answered])
-def test_a_failure_committed_to_nothing(status):
+def test_a_failure_committed_to_nothing(status: Status) -> None:
     assert committed(Response(status, "{0}", error="broken"), OPTIONS) is None
 
 
-def test_separated_reasoning_is_not_read():
+def test_separated_reasoning_is_not_read() -> None:
     response = Response(Status.OK, "It does not occur.", reasoning="It is {0}.", finish_reason="stop")
     assert committed(response, OPTIONS) == Answer("abstain", Abstention.FORMAT, None)
 
@@ -202,7 +206,7 @@ PIECES = [*'{}{}0123 \n*\\_^x,"$｛❵０', "\\frac", "\\sqrt", "\\right", "<thi
 
 @settings(max_examples=400)
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
-def test_agrees_with_the_definition(text):
+def test_agrees_with_the_definition(text: str) -> None:
     assert last_marker(text, OPTIONS) == naive(text)
 
 
