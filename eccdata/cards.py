@@ -1,0 +1,304 @@
+"""Evaluation cards: what was asked of whom, with what outcome, and how to do it again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from eccdata.requests import Json
+
+FORMAT = 1
+"""Raised whenever a field of the card changes its meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFacts:
+    """What was asked.
+
+    Attributes:
+        source: The folder or Hub id as it was given.
+        revision: The Hub commit.
+        config: The configuration.
+        split: The split.
+        digest: SHA-256 over the content of all rows of the split.
+        rows: Rows of the split.
+        where: The SQL expression that chose among them.
+        limit: The most questions to ask.
+
+    """
+
+    source: str
+    revision: str | None
+    config: str
+    split: str
+    digest: str
+    rows: int
+    where: str | None
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolFacts:
+    """How it was asked.
+
+    Attributes:
+        benchmark: The benchmark.
+        name: The protocol.
+        version: The protocol's version.
+        options: All its options, defaults included.
+        decoding: How replies were generated.
+        prompts: SHA-256 over the messages of all questions, in order.
+
+    """
+
+    benchmark: str
+    name: str
+    version: int
+    options: Mapping[str, Json]
+    decoding: Mapping[str, Json]
+    prompts: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFacts:
+    """Who was asked.
+
+    Attributes:
+        name: The system's entry-point name.
+        model: The model's name, as it stands in tables.
+        options: All its options, defaults included; no secrets.
+        fingerprints: What could change an answer, for every server that the run accepted, by digest.
+        facts: What the system says of itself.
+
+    """
+
+    name: str
+    model: str
+    options: Mapping[str, Json]
+    fingerprints: Mapping[str, Mapping[str, Json]]
+    facts: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it.
+
+    Attributes:
+        complete: Every question has an answer.
+        questions: Questions that the run is to ask.
+        answered: Questions with an answer.
+        failed: Questions whose last try failed; the next run asks them again.
+        unasked: Questions that were not asked.
+        status: Questions by status.
+        abstention: Answered questions by kind of abstention.
+        cut_below_limit: Replies that the server cut before the token limit in force.
+        tokens: Sums over all questions.
+        servers: Questions by the digest of the answering server's fingerprint.
+        stopped: Why the last session ended early; null where it did not.
+
+    """
+
+    complete: bool
+    questions: int
+    answered: int
+    failed: int
+    unasked: int
+    status: Mapping[str, int]
+    abstention: Mapping[str, int]
+    cut_below_limit: int
+    tokens: Mapping[str, int]
+    servers: Mapping[str, int]
+    stopped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The whole card, as it stands in `card.json`.
+
+    Attributes:
+        format: Version of this layout.
+        run_id: Twelve hex digits of the digest of the run's identity.
+        dataset: What was asked.
+        protocol: How it was asked.
+        system: Who was asked.
+        outcome: What came of it.
+        sessions: Every process that asked: when it began and ended, how (`done`, `failures`, `stopped`, `interrupted`,
+            `killed`), what it stored, its seconds of wall and CPU time, its concurrency.
+        versions: Versions of Python, of this package and of the libraries it stands on.
+        git_revision: The package's commit, where it ran from a checkout.
+        command: The command that does it again.
+
+    """
+
+    format: int
+    run_id: str
+    dataset: DatasetFacts
+    protocol: ProtocolFacts
+    system: SystemFacts
+    outcome: Outcome
+    sessions: list[dict[str, Json]]
+    versions: Mapping[str, str]
+    git_revision: str | None
+    command: str
+
+    def write(self, folder: Path) -> None:
+        """Write `card.json` and `card.md`, each replaced as a whole."""
+        as_json = json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+        for name, text in (("card.json", as_json), ("card.md", self.markdown())):
+            unfinished = folder / f".{name}.incomplete"
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(folder / name)
+
+    def markdown(self) -> str:
+        """The card for a reader."""
+        data, protocol, system, outcome = self.dataset, self.protocol, self.system, self.outcome
+        state = "complete" if outcome.complete else "**incomplete**"
+        lines = [
+            f"# {system.model} on {protocol.benchmark}, {data.config}",
+            "",
+            f"Run `{self.run_id}`, {state}: {outcome.answered} of {outcome.questions} questions answered, "
+            f"{outcome.failed} failed, {outcome.unasked} not asked.",
+        ]
+        if outcome.stopped:
+            lines += ["", f"The last session stopped early: {outcome.stopped}"]
+        lines += [
+            "",
+            "## What was asked",
+            "",
+            *_table(
+                {
+                    "dataset": data.source + (f" at {data.revision}" if data.revision else ""),
+                    "configuration, split": f"{data.config}, {data.split}",
+                    "rows": data.rows,
+                    "chosen by": data.where or "all rows",
+                    "limit": data.limit or "none",
+                    "digest of the rows": data.digest,
+                    "protocol": f"{protocol.benchmark}.{protocol.name}, version {protocol.version}",
+                    "digest of the prompts": protocol.prompts,
+                    **{f"option `{name}`": value for name, value in protocol.options.items()},
+                    **{f"decoding `{name}`": value for name, value in protocol.decoding.items()},
+                }
+            ),
+            "",
+            "## Who was asked",
+            "",
+            *_table(
+                {"system": system.name, "model": system.model}
+                | {f"option `{name}`": value for name, value in system.options.items()}
+            ),
+        ]
+        for name, fingerprint in system.fingerprints.items():
+            answered = outcome.servers.get(name, 0)
+            lines += [
+                "",
+                f"Server `{name[:12]}` ({answered} questions):",
+                "",
+                "```json",
+                json.dumps(fingerprint, indent=2, ensure_ascii=False, sort_keys=True),
+                "```",
+            ]
+        lines += [
+            "",
+            "## What came of it",
+            "",
+            *_table(
+                {f"status {name}": count for name, count in outcome.status.items()}
+                | {f"abstention, {name}": count for name, count in outcome.abstention.items()}
+                | {"cut by the server below the limit": outcome.cut_below_limit}
+                | {name.replace("_", " "): count for name, count in outcome.tokens.items()}
+            ),
+            "",
+            "## Sessions",
+            "",
+            "| began | ended as | answers | failures | wall s | CPU s | concurrency |",
+            "|---|---|---|---|---|---|---|",
+            *[_session(session) for session in self.sessions],
+            "",
+            "## Made with",
+            "",
+            *_table({**self.versions, "git revision": self.git_revision or "not a checkout"}),
+            "",
+            "## To do it again",
+            "",
+            "```sh",
+            self.command,
+            "```",
+            "",
+        ]
+        return "\n".join(lines)
+
+
+def command(
+    *,
+    dataset: str,
+    revision: str | None,
+    config: str,
+    split: str,
+    benchmark: str,
+    protocol: str,
+    options: Mapping[str, Json],
+    system: str,
+    system_options: Mapping[str, Json],
+    where: str | None,
+    limit: int | None,
+    concurrency: int,
+    out: str,
+) -> str:
+    """The command line that repeats a run; only options that were given stand in it."""
+    parts = ["eccdata", "evaluate", dataset]
+    if revision:
+        parts += ["--revision", revision]
+    parts += ["--config", config, "--split", split, "--benchmark", benchmark, "--protocol", protocol]
+    for name, value in options.items():
+        if name in ("arm", "max_tokens"):
+            parts += [f"--{name.replace('_', '-')}", _plain(value)]
+        else:
+            parts += ["--protocol-option", f"{name}={_plain(value)}"]
+    parts += ["--system", system]
+    for name, value in system_options.items():
+        if name in ("base_url", "model"):
+            parts += [f"--{name.replace('_', '-')}", _plain(value)]
+        else:
+            parts += ["--option", f"{name}={_plain(value)}"]
+    if where:
+        parts += ["--where", where]
+    if limit is not None:
+        parts += ["--limit", str(limit)]
+    parts += ["--concurrency", str(concurrency), "--out", out]
+    return shlex.join(parts)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _table(values: Mapping[str, Any]) -> list[str]:
+    rows = [f"| {name} | {_cell(value)} |" for name, value in values.items()]
+    return ["| | |", "|---|---|", *rows]
+
+
+def _cell(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _session(session: Mapping[str, Any]) -> str:
+    began = datetime.fromtimestamp(session["started_at"] / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    wall, cpu = session.get("wall_s"), session.get("cpu_s")
+    cells = [
+        began,
+        session["outcome"],
+        session["answers"],
+        session["failures"],
+        "" if wall is None else f"{wall:.1f}",
+        "" if cpu is None else f"{cpu:.1f}",
+        session.get("concurrency", ""),
+    ]
+    return f"| {' | '.join(str(cell) for cell in cells)} |"

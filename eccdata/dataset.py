@@ -1,0 +1,192 @@
+"""Opening the dataset that a run asks: a release's folder, a dataset on the Hub, or one in memory."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+from datasets.exceptions import DatasetNotFoundError
+
+from eccdata import catalog, rows
+from eccdata.errors import EccdataError, problem, unknown
+
+RECORD = "build.json"
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_COMMIT = re.compile(r"@([0-9a-f]{40})/")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A dataset and what is known of where it came from.
+
+    Attributes:
+        dataset: All rows of the split.
+        source: The folder or the Hub id as it was given, `memory` for a dataset in memory.
+        revision: The Hub commit it was loaded at.
+        benchmark: The benchmark's name, where the release says it.
+        config: The configuration's name.
+        split: The split's name.
+        digest: SHA-256 of all rows' content (`eccdata.rows.digest`).
+
+    """
+
+    dataset: datasets.Dataset
+    source: str
+    revision: str | None
+    benchmark: str | None
+    config: str
+    split: str
+    digest: str
+
+
+def open_dataset(
+    dataset: str | Path | datasets.Dataset,
+    *,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+) -> Opened:
+    """Open one split of one configuration.
+
+    Args:
+        dataset: A release's folder, a dataset's id on the Hub, or a dataset in memory.
+        config: The configuration; may be left out where there is only one.
+        split: The split; where left out, `test`, or the only one.
+        revision: The Hub dataset's branch, tag or commit.
+
+    Raises:
+        EccdataError: Where there is no such dataset, configuration or split.
+
+    """
+    if isinstance(dataset, datasets.Dataset):
+        return Opened(
+            dataset,
+            "memory",
+            None,
+            None,
+            config or dataset.info.config_name or "default",
+            split or str(dataset.split or "memory"),
+            rows.digest(dataset),
+        )
+    source = str(dataset)
+    folder = Path(source)
+    if not folder.is_dir() and (isinstance(dataset, Path) or not _HUB_ID.fullmatch(source)):
+        raise EccdataError(
+            f"There is no folder {source}. Give a release's folder or a Hub id such as org/name."
+        )
+    try:
+        config = _one_of(
+            f"configuration of {source}", config, datasets.get_dataset_config_names(source, revision=revision)
+        )
+        split = _one_of(
+            f"split of {source}, {config}",
+            split,
+            datasets.get_dataset_split_names(source, config, revision=revision),
+            preferred="test",
+        )
+        loaded = datasets.load_dataset(source, config, split=split, revision=revision)
+    except DatasetNotFoundError as error:
+        where = "There is no such folder here either." if not folder.is_dir() else "Is it a release?"
+        raise EccdataError(f"{source} cannot be loaded: {error} {where}") from error
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        raise EccdataError(
+            f"{source} cannot be loaded: {type(error).__name__}: {error}"
+            + (
+                ""
+                if not folder.is_dir()
+                else f"\n`eccdata verify {source}` tells what is wrong with a release."
+            )
+        ) from error
+    return Opened(
+        loaded,
+        source,
+        None if folder.is_dir() else _commit(loaded) or revision,
+        _recorded_benchmark(folder, source, revision),
+        config,
+        split,
+        rows.digest(loaded),
+    )
+
+
+def benchmark_of(opened: Opened, given: str | None, protocol: str) -> str:
+    """The benchmark whose protocol is meant: the given one, the release's own, or the only one that has it.
+
+    Raises:
+        EccdataError: Where none of these tells, and where given and recorded contradict each other.
+
+    """
+    if given is not None and opened.benchmark is not None and given != opened.benchmark:
+        raise EccdataError(f"{opened.source} is a release of {opened.benchmark}, not of {given}.")
+    known = given or opened.benchmark
+    if known is not None:
+        return known
+    having = [name for name in catalog.benchmarks() if protocol in catalog.protocols(name)]
+    if len(having) != 1:
+        what = (
+            f"{len(having)} benchmarks have a protocol {protocol!r}"
+            if having
+            else f"No benchmark has {protocol!r}"
+        )
+        raise problem(
+            f"{opened.source} does not say which benchmark it is of. {what}:", having, "Say which one."
+        )
+    return having[0]
+
+
+def require_columns(opened: Opened, needed: tuple[str, ...], protocol: str) -> None:
+    """Check that a dataset has the columns that a protocol asks from.
+
+    Raises:
+        EccdataError: Naming every column that is missing.
+
+    """
+    missing = [name for name in needed if name not in opened.dataset.column_names]
+    if missing:
+        raise problem(
+            f"{opened.source} ({opened.config}, {opened.split}) cannot be asked by {protocol}: it lacks the columns",
+            missing,
+            f"It has: {', '.join(opened.dataset.column_names)}.",
+        )
+
+
+def _one_of(kind: str, name: str | None, known: list[str], preferred: str | None = None) -> str:
+    if name is not None:
+        if name not in known:
+            raise unknown(kind, name, known)
+        return name
+    if len(known) == 1:
+        return known[0]
+    if preferred in known:
+        return str(preferred)
+    raise problem(f"Say which {kind}; there is", sorted(known))
+
+
+def _recorded_benchmark(folder: Path, source: str, revision: str | None) -> str | None:
+    """What the build record says, where the dataset has one: `eccdata build` writes it, other datasets lack it."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    if folder.is_dir():
+        path = folder / RECORD
+    else:
+        try:
+            path = Path(hf_hub_download(source, RECORD, repo_type="dataset", revision=revision))
+        except EntryNotFoundError:
+            return None
+    try:
+        record: Any = json.loads(path.read_text())
+        return str(record["benchmark"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _commit(dataset: datasets.Dataset) -> str | None:
+    for url in dataset.info.download_checksums or {}:
+        found = _HUB_COMMIT.search(url)
+        if found is not None:
+            return found[1]
+    return None

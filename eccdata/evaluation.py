@@ -1,0 +1,511 @@
+"""Evaluation: a dataset under a protocol, put to a system. Killed or failed, the same call goes on where it was."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import datasets
+
+from eccdata import background, cards, catalog, provenance, results, rows
+from eccdata.asking import Asked, ask
+from eccdata.dataset import Opened, benchmark_of, open_dataset, require_columns
+from eccdata.errors import EccdataError, problem
+from eccdata.evaluator import Evaluator, Row
+from eccdata.keys import digest, messages_digest
+from eccdata.requests import Json, Request
+from eccdata.settings import make
+from eccdata.store import Store, StoreInUse
+from eccdata.systems import System
+from eccdata.systems.server_facts import differences, told, without_credentials
+
+Progress = Callable[[int, int | None, str], None]
+
+STORE = "store.sqlite3"
+RESPONSES = "responses"
+REPORT_EVERY_S = 0.2
+LIBRARIES = ("aiohttp", "datasets", "duckdb", "huggingface-hub", "numpy", "orjson", "polars", "pyarrow")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run has come to.
+
+    Attributes:
+        run_id: Twelve hex digits of the digest of its identity.
+        folder: Where it is kept.
+        questions: Questions that it is to ask.
+        answered: Questions with an answer.
+        failed: Questions whose last try failed, by status; the next run asks them again.
+        unasked: Questions that were not asked.
+        asked: Requests that this session brought to an end.
+        wall_s: Seconds that this session took.
+        stopped: Why this session ended early; None where it did not.
+
+    """
+
+    run_id: str
+    folder: Path
+    questions: int
+    answered: int
+    failed: Mapping[str, int]
+    unasked: int
+    asked: int
+    wall_s: float
+    stopped: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every question has an answer."""
+        return self.answered == self.questions
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.answered} of {self.questions} questions answered ({self.asked} requests in "
+            f"{self.wall_s:.1f} s); results in {self.folder}."
+        ]
+        if self.stopped:
+            lines.append(f"Stopped early: {self.stopped}")
+        if self.failed:
+            kinds = ", ".join(f"{count} {status}" for status, count in sorted(self.failed.items()))
+            lines.append(f"Failed: {kinds}.")
+        if self.unasked:
+            lines.append(f"Not asked: {self.unasked}.")
+        if not self.complete:
+            lines.append("Run the same command again to ask what is missing, and nothing else.")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One call of `evaluate`, checked."""
+
+    opened: Opened
+    chosen: datasets.Dataset
+    evaluator: Evaluator
+    options: Mapping[str, Any]
+    system: System
+    system_name: str
+    system_options: Mapping[str, Any]
+    out: Path
+    where: str | None
+    limit: int | None
+    concurrency: int
+    accept_changed_server: bool
+    progress: Progress | None
+
+    def questions(self) -> Iterator[tuple[Row, Request]]:
+        """Every question with its request, in the dataset's order."""
+        mapped = (
+            (question, self.evaluator.request(question))
+            for row in rows.iterate(self.chosen)
+            for question in self.evaluator.questions(row)
+        )
+        return islice(mapped, self.limit)
+
+    def requests(self) -> Iterator[tuple[Request, bytes]]:
+        """Every request with the digest of its messages."""
+        return ((request, messages_digest(request)) for _, request in self.questions())
+
+    def identity(self) -> dict[str, Json]:
+        """What makes two runs the same, the server's fingerprint aside."""
+        return {
+            "dataset": self.opened.digest,
+            "config": self.opened.config,
+            "split": self.opened.split,
+            "benchmark": self.evaluator.benchmark,
+            "protocol": self.evaluator.protocol,
+            "protocol_version": self.evaluator.version,
+            "options": _fields(self.evaluator),
+            "system": self.system_name,
+            "model": self.system.label,
+        }
+
+
+@dataclass
+class _Session:
+    """What one session comes to know."""
+
+    store: Store
+    run_id: str
+    servers: list[str]
+    asked: Asked = field(default_factory=Asked)
+
+
+def evaluate(
+    dataset: str | Path | datasets.Dataset,
+    *,
+    protocol: str | Evaluator,
+    system: str | System,
+    out: str | Path,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+    benchmark: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    system_options: Mapping[str, Any] | None = None,
+    where: str | None = None,
+    limit: int | None = None,
+    concurrency: int = 64,
+    accept_changed_server: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Run:
+    """Put a dataset's questions to a system, keep every response, and write the scored results and a card.
+
+    Every response is in `out/store.sqlite3` the moment it arrives. The same call again asks only what has no
+    answer yet, whatever ended the first one; a finished run asks nothing and writes the same results.
+
+    Args:
+        dataset: A release's folder, a dataset's id on the Hub, or a dataset in memory.
+        protocol: A protocol's name (`eccdata list`), or an evaluator.
+        system: A system's name, or a system.
+        out: The run's folder: made, or one that holds this very run.
+        config: The configuration; may be left out where there is only one.
+        split: The split; where left out, `test`, or the only one.
+        revision: The Hub dataset's branch, tag or commit.
+        benchmark: The benchmark, where the dataset does not say it itself.
+        options: The protocol's options by name, as values or as text.
+        system_options: The system's options by name, as values or as text.
+        where: A SQL expression that chooses rows, such as `length <= 64 and band = 'low'`.
+        limit: The most questions to ask, from the first on.
+        concurrency: How many requests may be in flight at once.
+        accept_changed_server: Go on though the server is not as it was: earlier answers stay, the rest is asked of
+            the new one, and the column `server` tells them apart.
+        force: Discard the run that `out` holds.
+        progress: Called with (done, total, what); total is None while it is not known.
+
+    Returns:
+        Counts of what is answered, failed and not asked; `complete` where everything is answered.
+
+    Raises:
+        EccdataError: For a mistake in what was asked for, before anything is asked.
+        KeyboardInterrupt: After Ctrl-C, once requests in flight are cancelled and what there is is written.
+        SystemExit: The same after SIGTERM.
+
+    """
+    if concurrency < 1 or (limit is not None and limit < 1):
+        raise EccdataError(f"concurrency={concurrency} and limit={limit} must be at least 1.")
+    if isinstance(system, str):
+        system_class = catalog.system(system)
+        system_name, asked_system = system, make(system_class, system_options or {})
+    else:
+        system_name, asked_system = _entry_name(system), system
+        _no_options("system", system_options)
+    opened = open_dataset(dataset, config=config, split=split, revision=revision)
+    if isinstance(protocol, str):
+        evaluator_class = catalog.evaluator(benchmark_of(opened, benchmark, protocol), protocol)
+        evaluator = make(evaluator_class, options or {})
+    else:
+        evaluator = protocol
+        _no_options("protocol", options)
+    require_columns(opened, evaluator.needs(), evaluator.protocol)
+    chosen = rows.where(opened.dataset, where) if where else opened.dataset
+    if not chosen.num_rows:
+        raise EccdataError(
+            f"There is nothing to ask: {opened.source} ({opened.config}, {opened.split}) has no rows"
+            + (f" for which {where!r} is true." if where else ".")
+        )
+    folder = Path(out)
+    _check_folder(folder, force=force)
+    return _evaluate(
+        _Job(
+            opened=opened,
+            chosen=chosen,
+            evaluator=evaluator,
+            options=options or {},
+            system=asked_system,
+            system_name=system_name,
+            system_options=system_options or {},
+            out=folder,
+            where=where,
+            limit=limit,
+            concurrency=concurrency,
+            accept_changed_server=accept_changed_server,
+            progress=progress,
+        )
+    )
+
+
+def _evaluate(job: _Job) -> Run:
+    began, cpu_began = time.perf_counter(), time.process_time()
+    sessions: list[_Session] = []
+    try:
+        ended = background.run(lambda: _ask(job, sessions))
+        if not sessions:
+            assert ended.signal is not None
+            raise background.stop_caller(ended.signal, "Interrupted before anything was asked.")
+        session = sessions[0]
+        if ended.signal is not None:
+            session.asked.stopped = "interrupted"
+        counts = _write_results(job, session)
+        stopped = session.asked.stopped
+        outcome = (
+            "interrupted"
+            if ended.signal is not None
+            else "stopped"
+            if stopped
+            else "failures"
+            if counts.answered < counts.questions
+            else "done"
+        )
+        wall_s = round(time.perf_counter() - began, 3)
+        facts: dict[str, Json] = {
+            "wall_s": wall_s,
+            "cpu_s": round(time.process_time() - cpu_began, 3),
+            "concurrency": job.concurrency,
+            "where": job.where,
+            "limit": job.limit,
+        }
+        session.store.end_session(outcome, facts)
+        _write_card(job, session, counts)
+    finally:
+        for session in sessions:
+            session.store.close()
+    run = Run(
+        run_id=session.run_id,
+        folder=job.out,
+        questions=counts.questions,
+        answered=counts.answered,
+        failed={name: count for name, count in counts.status.items() if name not in ("ok", "truncated")},
+        unasked=counts.questions - counts.written,
+        asked=session.asked.asked,
+        wall_s=wall_s,
+        stopped=stopped,
+    )
+    if ended.signal is not None:
+        raise background.stop_caller(ended.signal, str(run))
+    return run
+
+
+async def _ask(job: _Job, sessions: list[_Session]) -> None:
+    """Open the system and the store and ask; leaves the open store in `sessions`, for its results to be written."""
+    await job.system.open()
+    try:
+        job.out.mkdir(parents=True, exist_ok=True)
+        store = Store.open(job.out / STORE)
+        try:
+            session = _admit(job, store)
+        except BaseException:
+            store.close()
+            raise
+        sessions.append(session)
+        reporter = _Reporter(job)
+        try:
+            await ask(
+                job.requests(),
+                system=job.system,
+                store=store,
+                servers=session.servers,
+                concurrency=job.concurrency,
+                asked=session.asked,
+                report=reporter,
+            )
+        except asyncio.CancelledError:
+            session.asked.stopped = "interrupted"
+        reporter(session.asked, at_end=True)
+    finally:
+        await job.system.close()
+
+
+def _admit(job: _Job, store: Store) -> _Session:
+    """Check that the store is this run's, and its server one that the run accepts; begin a session."""
+    identity, fingerprint = job.identity(), dict(job.system.fingerprint())
+    kept = store.identity()
+    if kept is None:
+        store.set_meta("identity", identity)
+    elif kept != identity:
+        raise problem(
+            f"{job.out} holds another run. What differs (there → asked for now):",
+            differences(kept, identity),
+            "Give this run another folder, or replace that run with force.",
+        )
+    accepted = store.servers()
+    name = digest(fingerprint)
+    if accepted and name not in accepted:
+        changed = differences(list(accepted.values())[-1], fingerprint)
+        if not job.accept_changed_server:
+            raise problem(
+                f"The server is not the one that {job.out} was asked of (then → now):",
+                changed,
+                _how_to_go_on(changed),
+            )
+    store.accept_server(fingerprint)
+    first, *_ = store.servers()
+    run_id = digest({**identity, "server": first})[:12]
+    store.begin_session()
+    others = [server for server in store.servers() if server != name]
+    return _Session(store, run_id, [*others, name])
+
+
+def _how_to_go_on(changed: list[str]) -> str:
+    hint = (
+        " SGLang draws a seed at each start unless it is given one (--random-seed)."
+        if any("random_seed" in line for line in changed)
+        else ""
+    )
+    return f"Start the server as it was, or accept the changed one: earlier answers stay, the rest is asked of it.{hint}"
+
+
+def _write_results(job: _Job, session: _Session) -> results.Counts:
+    identity = {
+        "run_id": session.run_id,
+        "benchmark": job.evaluator.benchmark,
+        "config": job.opened.config,
+        "split": job.opened.split,
+        "protocol": job.evaluator.protocol,
+        "system": job.system_name,
+        "model": job.system.label,
+    }
+
+    def report(questions: int) -> None:
+        if job.progress is not None:
+            job.progress(questions, max(questions, session.asked.questions), "scored")
+
+    return results.write(
+        job.out / RESPONSES / f"{session.run_id}.parquet",
+        job.questions(),
+        evaluator=job.evaluator,
+        identity=identity,
+        model=job.system.label,
+        store=session.store,
+        servers=list(session.store.servers()),
+        report=report,
+    )
+
+
+def _write_card(job: _Job, session: _Session, counts: results.Counts) -> None:
+    _, example = next(job.questions())
+    opened, evaluator = job.opened, job.evaluator
+    source = _without_home(opened.source)
+    cards.Card(
+        format=cards.FORMAT,
+        run_id=session.run_id,
+        dataset=cards.DatasetFacts(
+            source=source,
+            revision=opened.revision,
+            config=opened.config,
+            split=opened.split,
+            digest=opened.digest,
+            rows=opened.dataset.num_rows,
+            where=job.where,
+            limit=job.limit,
+        ),
+        protocol=cards.ProtocolFacts(
+            benchmark=evaluator.benchmark,
+            name=evaluator.protocol,
+            version=evaluator.version,
+            options=_fields(evaluator),
+            decoding=dataclasses.asdict(example.decoding),
+            prompts=counts.prompts,
+        ),
+        system=cards.SystemFacts(
+            name=job.system_name,
+            model=job.system.label,
+            options=told(_fields(job.system)),
+            fingerprints=session.store.servers(),
+            facts=dict(job.system.facts()),
+        ),
+        outcome=cards.Outcome(
+            complete=counts.answered == counts.questions,
+            questions=counts.questions,
+            answered=counts.answered,
+            failed=counts.failed,
+            unasked=counts.questions - counts.written,
+            status=dict(sorted(counts.status.items())),
+            abstention=dict(sorted(counts.abstention.items())),
+            cut_below_limit=counts.cut_below_limit,
+            tokens=dict(counts.tokens),
+            servers=dict(counts.servers),
+            stopped=session.asked.stopped,
+        ),
+        sessions=session.store.sessions(),
+        versions=provenance.versions(LIBRARIES),
+        git_revision=provenance.git_revision(),
+        command=cards.command(
+            dataset=source,
+            revision=opened.revision,
+            config=opened.config,
+            split=opened.split,
+            benchmark=evaluator.benchmark,
+            protocol=evaluator.protocol,
+            options=job.options,
+            system=job.system_name,
+            system_options={
+                name: without_credentials(value) if isinstance(value, str) else value
+                for name, value in job.system_options.items()
+            },
+            where=job.where,
+            limit=job.limit,
+            concurrency=job.concurrency,
+            out=_without_home(str(job.out)),
+        ),
+    ).write(job.out)
+
+
+class _Reporter:
+    """Passes the state of the asking on to a progress callback, now and then."""
+
+    def __init__(self, job: _Job) -> None:
+        self.job = job
+        self.last = 0.0
+
+    def __call__(self, asked: Asked, *, at_end: bool = False) -> None:
+        progress = self.job.progress
+        now = time.monotonic()
+        if progress is None or (not at_end and now - self.last < REPORT_EVERY_S):
+            return
+        self.last = now
+        total = asked.questions if asked.drained else self.job.limit
+        failed = sum(asked.failures.values())
+        progress(asked.done, total, "answered" if not failed else f"answered ({failed} failed)")
+
+
+def _fields(instance: Any) -> dict[str, Json]:
+    """The options of an evaluator or a system: the dataclass fields that can be given."""
+    return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance) if f.init}
+
+
+def _entry_name(system: System) -> str:
+    place = f"{type(system).__module__}:{type(system).__qualname__}"
+    for name, entry in catalog.entries("systems").items():
+        if entry.value == place:
+            return name
+    return type(system).__qualname__
+
+
+def _no_options(kind: str, options: Mapping[str, Any] | None) -> None:
+    if options:
+        raise problem(
+            f"A {kind} that is given as an object has its options already; these cannot be:", [*options]
+        )
+
+
+def _check_folder(folder: Path, *, force: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise EccdataError(f"{folder} is a file; a run is kept in a folder.")
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    if not (folder / STORE).exists():
+        raise EccdataError(f"{folder} holds something else than a run. Give the run a folder of its own.")
+    if force:
+        try:
+            Store.open(folder / STORE).close()
+        except StoreInUse:
+            raise
+        except EccdataError:
+            pass  # damaged, or no store at all: to be discarded like any other
+        for pattern in (f"{STORE}*", f"{RESPONSES}/*.parquet", "card.json", "card.md"):
+            for path in folder.glob(pattern):
+                path.unlink()
+
+
+def _without_home(path: str) -> str:
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path.startswith(home + "/") else path

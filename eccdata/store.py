@@ -1,0 +1,465 @@
+"""The responses of one run: a SQLite file in which each stands the moment it arrives.
+
+Answers stand under a key that covers everything that could change them (`eccdata.keys`). Failures are logged in a
+table of their own and are never answers. The file is in write-ahead mode with one exclusive connection: a commit
+is one appended write, it survives `kill -9`, it needs no shared memory (so network file systems will do), and
+a second process on the same run is turned away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from eccdata.errors import EccdataError
+from eccdata.keys import digest
+from eccdata.requests import Json, Response, Status
+
+FORMAT = 1
+"""Raised whenever an older eccdata could not read the file rightly."""
+
+APPLICATION_ID = 0x45434344  # "ECCD", in the header of every store
+
+TURN_S = 0.002
+"""Responses that arrive within this time of the last commit wait for the end of the event loop's turn, and
+share one commit."""
+
+_SCHEMA = f"""
+pragma application_id = {APPLICATION_ID};
+create table meta (name text primary key, value text not null) without rowid;
+create table servers (
+    id integer primary key,
+    digest text not null unique,
+    fingerprint text not null,
+    accepted_at integer not null
+);
+create table sessions (
+    id integer primary key,
+    started_at integer not null,
+    ended_at integer,
+    outcome text,
+    facts text not null default '{{}}'
+);
+create table responses (
+    id integer primary key,
+    key blob not null unique,
+    server integer not null references servers,
+    session integer not null references sessions,
+    question_id text not null,
+    asked_at integer not null,
+    status text not null,
+    text text not null,
+    reasoning text,
+    finish_reason text,
+    prompt_tokens integer,
+    completion_tokens integer,
+    reasoning_tokens integer,
+    cached_tokens integer,
+    token_limit integer,
+    probability real,
+    latency_s real,
+    attempts integer not null,
+    error text
+);
+create table failures (
+    id integer primary key,
+    key blob not null,
+    server integer not null references servers,
+    session integer not null references sessions,
+    question_id text not null,
+    asked_at integer not null,
+    status text not null,
+    finish_reason text,
+    latency_s real,
+    attempts integer not null,
+    error text
+);
+create index failures_by_key on failures (key);
+"""
+
+_RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
+_FAILURE_FIELDS = ("status", "finish_reason", "latency_s", "attempts", "error")
+_HEAD = ("key", "server", "session", "question_id", "asked_at")
+
+
+def _insert(table: str, columns: Sequence[str], clash: str = "") -> str:
+    return f"insert {clash} into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"  # noqa: S608
+
+
+# Of two answers under one key the first stays: rows that were scored with it stay as they are.
+_ADD_RESPONSE = _insert("responses", (*_HEAD, *_RESPONSE_FIELDS), "or ignore")
+_ADD_FAILURE = _insert("failures", (*_HEAD, *_FAILURE_FIELDS))
+
+
+class StoreInUse(EccdataError):
+    """Another process has the store open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A response as the store gives it back.
+
+    Attributes:
+        key: The request's key, 32 bytes.
+        server: Digest of the fingerprint of the server that answered.
+        asked_at: Microseconds since the epoch, UTC.
+        response: The response.
+
+    """
+
+    key: bytes
+    server: str
+    asked_at: int
+    response: Response
+
+
+class Store:
+    """The responses of one run. Use `Store.open`, and close it (or use it as a context manager).
+
+    Not for more than one thread at a time.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = connection
+        self._pending: set[bytes] = set()
+        self._responses: list[tuple[Any, ...]] = []
+        self._failures: list[tuple[Any, ...]] = []
+        self._failed_in_session = False
+        self._flushed_at = 0.0
+        self._flush_due: asyncio.Handle | None = None
+        self._server: int | None = None
+        self._session: int | None = None
+        self._servers: dict[int, str] = dict(self._rows("select id, digest from servers order by id"))
+
+    @classmethod
+    def open(cls, path: Path) -> Store:
+        """Open the store at `path`, or make an empty one.
+
+        Raises:
+            EccdataError: Where another process has it open, where the file is no store or damaged, and where
+                a newer eccdata wrote it.
+
+        """
+        try:
+            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
+        except sqlite3.Error as error:
+            raise EccdataError(f"The store {path} cannot be opened: {error}.") from error
+        try:
+            _prepare(path, connection)
+            return cls(path, connection)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise _explained(path, error) from error
+            raise
+
+    def close(self) -> None:
+        """Write what is still pending and let go of the file."""
+        try:
+            self.flush()
+        finally:
+            self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- what the run is ---------------------------------------------------------------------------------
+
+    def identity(self) -> dict[str, Json] | None:
+        """What the run asks and whom, as it was when the run began; None in a new store."""
+        value = self.meta("identity")
+        return None if value is None else dict(value)
+
+    def meta(self, name: str) -> Json:
+        """A value kept beside the responses, None where there is none."""
+        row = self._row("select value from meta where name = ?", (name,))
+        return None if row is None else json.loads(row[0])
+
+    def set_meta(self, name: str, value: Json) -> None:
+        """Keep a JSON value beside the responses."""
+        self._write("insert or replace into meta values (?, ?)", (name, json.dumps(value)))
+
+    def servers(self) -> dict[str, Mapping[str, Json]]:
+        """The fingerprints of all servers that the run has accepted, by digest, the first accepted first."""
+        rows = self._rows("select digest, fingerprint from servers order by id")
+        return {name: json.loads(fingerprint) for name, fingerprint in rows}
+
+    def accept_server(self, fingerprint: Mapping[str, Json]) -> str:
+        """Take answers from this server from now on; returns the fingerprint's digest."""
+        name = digest(fingerprint)
+        self._write(
+            "insert or ignore into servers (digest, fingerprint, accepted_at) values (?, ?, ?)",
+            (name, json.dumps(fingerprint), _now_us()),
+        )
+        ((self._server,),) = self._rows("select id from servers where digest = ?", (name,))
+        self._servers[self._server] = name
+        return name
+
+    def begin_session(self) -> int:
+        """Note that a process begins to ask; one that never ends its session was killed."""
+        self._session = self._write("insert into sessions (started_at) values (?)", (_now_us(),))
+        return self._session
+
+    def end_session(self, outcome: str, facts: Mapping[str, Json]) -> None:
+        """Note how this process's asking ended."""
+        self.flush()
+        self._write(
+            "update sessions set ended_at = ?, outcome = ?, facts = ? where id = ?",
+            (_now_us(), outcome, json.dumps(facts), self._session),
+        )
+
+    def sessions(self) -> list[dict[str, Json]]:
+        """All sessions so far, with what each of them stored; `outcome` is `killed` where nothing was noted."""
+        self.flush()
+        rows = self._rows(
+            "select id, started_at, ended_at, outcome, facts, "
+            "(select count(*) from responses r where r.session = s.id), "
+            "(select count(*) from failures f where f.session = s.id) from sessions s order by id"
+        )
+        return [
+            {
+                "started_at": started,
+                "ended_at": ended,
+                "outcome": outcome or ("running" if number == self._session else "killed"),
+                "answers": answers,
+                "failures": failures,
+                **json.loads(facts),
+            }
+            for number, started, ended, outcome, facts, answers, failures in rows
+        ]
+
+    # -- writing -------------------------------------------------------------------------------------------
+
+    def add(self, key: bytes, question_id: str, asked_at: int, response: Response) -> None:
+        """Store one response, an answer or a failure.
+
+        It is on disk when this returns, or, where the last commit was less than `TURN_S` ago, at the end of
+        the running event loop's turn. Without a running loop it is always on disk when this returns.
+        """
+        head = (key, self._server, self._session, question_id, asked_at)
+        if response.status.answered:
+            self._pending.add(key)
+            self._responses.append(
+                (
+                    *head,
+                    response.status.value,
+                    response.text,
+                    response.reasoning,
+                    response.finish_reason,
+                    response.prompt_tokens,
+                    response.completion_tokens,
+                    response.reasoning_tokens,
+                    response.cached_tokens,
+                    response.token_limit,
+                    response.probability,
+                    response.latency_s,
+                    response.attempts,
+                    response.error,
+                )
+            )
+        else:
+            self._failed_in_session = True
+            self._failures.append(
+                (
+                    *head,
+                    response.status.value,
+                    response.finish_reason,
+                    response.latency_s,
+                    response.attempts,
+                    response.error,
+                )
+            )
+        if time.monotonic() - self._flushed_at >= TURN_S:
+            self.flush()
+        elif self._flush_due is None:
+            try:
+                self._flush_due = asyncio.get_running_loop().call_soon(self.flush)
+            except RuntimeError:
+                self.flush()
+
+    def flush(self) -> None:
+        """Commit everything that is pending, as one transaction.
+
+        Raises:
+            EccdataError: Where it cannot be written (the disk is full, …); nothing of it is then stored.
+
+        """
+        if self._flush_due is not None:
+            self._flush_due.cancel()
+            self._flush_due = None
+        if not (self._responses or self._failures):
+            return
+        try:
+            self._db.execute("begin")
+            if self._responses:
+                self._db.executemany(_ADD_RESPONSE, self._responses)
+            if self._failures:
+                self._db.executemany(_ADD_FAILURE, self._failures)
+            self._db.execute("commit")
+        except sqlite3.Error as error:
+            if self._db.in_transaction:
+                self._db.execute("rollback")
+            raise EccdataError(f"A response cannot be written to {self.path}: {error}.") from error
+        finally:
+            self._pending.clear()
+            self._responses.clear()
+            self._failures.clear()
+            self._flushed_at = time.monotonic()
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        self.flush()
+        ((count,),) = self._rows("select count(*) from responses")
+        return int(count)
+
+    def answered(self, key: bytes) -> bool:
+        """Whether there is an answer under the key."""
+        return key in self._pending or self._row("select 1 from responses where key = ?", (key,)) is not None
+
+    def failed(self, key: bytes) -> bool:
+        """Whether asking under this key failed in this session."""
+        if not self._failed_in_session:
+            return False
+        if self._failures:
+            self.flush()
+        found = self._row("select 1 from failures where key = ? and session = ?", (key, self._session))
+        return found is not None
+
+    def get(self, key: bytes) -> Stored | None:
+        """The answer under the key; where there is none, the last failure; None where it was never asked."""
+        self.flush()
+        row = self._row(_GET_RESPONSE, (key,))
+        if row is not None:
+            return self._stored(row)
+        row = self._row(_GET_FAILURE, (key,))
+        if row is None:
+            return None
+        found, server, asked_at, *values = row
+        response = Response(**dict(zip(_FAILURE_FIELDS, (Status(values[0]), *values[1:]), strict=True)))
+        return Stored(found, self._servers[server], asked_at, response)
+
+    def __iter__(self) -> Iterator[Stored]:
+        """All answers in the order of their keys."""
+        self.flush()
+        for row in self._rows(_ALL_RESPONSES):
+            yield self._stored(row)
+
+    def _stored(self, row: Sequence[Any]) -> Stored:
+        key, server, asked_at, status, *values = row
+        return Stored(key, self._servers[server], asked_at, Response(_STATUS[status], *values))
+
+    def _row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        return next(self._rows(sql, values), None)
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._db.execute(sql, values)
+        except sqlite3.Error as error:
+            raise _explained(self.path, error) from error
+
+    def _write(self, sql: str, values: Sequence[Any]) -> int:
+        try:
+            return self._db.execute(sql, values).lastrowid or 0
+        except sqlite3.Error as error:
+            raise EccdataError(f"{self.path} cannot be written: {error}.") from error
+
+    # -- merging -------------------------------------------------------------------------------------------
+
+    def merge(self, other: Path) -> int:
+        """Take over the answers and failures of another store of the same run; returns how many answers were new.
+
+        Raises:
+            EccdataError: Where `other` is no store, is in use, or belongs to another run.
+
+        """
+        self.flush()
+        with Store.open(other) as source:
+            if source.identity() != self.identity():
+                raise EccdataError(f"{other} holds another run than {self.path}: they cannot be merged.")
+            before = len(self)
+            servers = {
+                number: self._id_of_server(source.servers()[name]) for number, name in source._servers.items()
+            }
+            for table, fields in (("responses", _RESPONSE_FIELDS), ("failures", _FAILURE_FIELDS)):
+                columns = (*_HEAD, *fields)
+                rows = source._db.execute(f"select {', '.join(columns)} from {table} order by id")  # noqa: S608
+                add = _ADD_RESPONSE if table == "responses" else _ADD_FAILURE
+                self._db.execute("begin")
+                self._db.executemany(
+                    add, ((key, servers[server], self._session, *rest) for key, server, _, *rest in rows)
+                )
+                self._db.execute("commit")
+            return len(self) - before
+
+    def _id_of_server(self, fingerprint: Mapping[str, Json]) -> int:
+        current = self._server
+        self.accept_server(fingerprint)
+        found, self._server = self._server, current
+        assert found is not None
+        return found
+
+
+_STATUS = {status.value: status for status in Status}
+_COLUMNS = f"key, server, asked_at, {', '.join(_RESPONSE_FIELDS)}"
+_GET_RESPONSE = f"select {_COLUMNS} from responses where key = ?"  # noqa: S608
+_ALL_RESPONSES = f"select {_COLUMNS} from responses order by key"  # noqa: S608
+_GET_FAILURE = (
+    f"select key, server, asked_at, {', '.join(_FAILURE_FIELDS)} "  # noqa: S608
+    "from failures where key = ? order by id desc limit 1"
+)
+
+
+def _prepare(path: Path, db: sqlite3.Connection) -> None:
+    # Exclusive before the first access: write-ahead mode then needs no shared memory file.
+    db.execute("pragma locking_mode = exclusive")
+    db.execute("pragma journal_mode = wal")
+    db.execute("pragma synchronous = normal")
+    db.execute("pragma wal_autocheckpoint = 4000")
+    db.execute("begin exclusive")
+    (application,) = db.execute("pragma application_id").fetchone()
+    (tables,) = db.execute("select count(*) from sqlite_master").fetchone()
+    db.execute("commit")
+    if application == 0 and tables == 0:
+        db.executescript(f"begin; {_SCHEMA} insert into meta values ('format', '{FORMAT}'); commit;")
+        return
+    if application != APPLICATION_ID:
+        raise EccdataError(f"{path} is a SQLite file, but no store of eccdata's. Move it away.")
+    (value,) = db.execute("select value from meta where name = 'format'").fetchone()
+    if int(value) > FORMAT:
+        raise EccdataError(
+            f"{path} was written by a newer eccdata (store format {value}; this one reads up to {FORMAT}). "
+            "Upgrade eccdata to go on with this run."
+        )
+
+
+def _explained(path: Path, error: sqlite3.Error) -> EccdataError:
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreInUse(
+            f"{path} is in use by another process. Two processes cannot work on one run: wait for it to end, "
+            "or give this one another --out."
+        )
+    if name == "SQLITE_NOTADB":
+        return EccdataError(f"{path} is not a store of eccdata's (nor a SQLite file at all). Move it away.")
+    return EccdataError(
+        f"{path} is damaged and cannot be read: {error}. Restore it from a copy, or move it away to ask everything "
+        "again."
+    )
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000

@@ -1,0 +1,184 @@
+"""The OpenAI chat protocol as data: a request's body, and what a reply or an error says. No network here.
+
+Messages of SGLang (0.5) and vLLM are known by their wording, since both send a plain 400 for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from eccdata.requests import Json, Request, Response, Status
+
+RETRIED_HTTP = frozenset({408, 409, 425, 429})
+"""HTTP statuses below 500 that another try may mend; from 500 on, all of them."""
+
+ERROR_CHARS = 500
+"""How much of a server's error text is kept."""
+
+
+def body(
+    request: Request, model: str, extra: Mapping[str, Json], max_tokens: int | None = None
+) -> dict[str, Json]:
+    """The body of a chat completion request.
+
+    Args:
+        request: The request.
+        model: The model's name.
+        extra: Fields of the system, which those of the request's decoding go before.
+        max_tokens: A lower limit than the request's own, where that does not fit the context.
+
+    """
+    decoding = request.decoding
+    fields: dict[str, Json] = {
+        "model": model,
+        "messages": request.messages,
+        "max_tokens": decoding.max_tokens if max_tokens is None else max_tokens,
+        "temperature": decoding.temperature,
+        "top_p": decoding.top_p,
+        "stream": False,
+    }
+    if decoding.seed is not None:
+        fields["seed"] = decoding.seed
+    return {**fields, **extra, **decoding.extra}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A reply that holds no answer.
+
+    Attributes:
+        status: What to call it.
+        error: What the server said.
+        retry: Whether another try may help.
+        room: The most tokens that a reply may have, where the server said that the limit asked for does not fit.
+        denied: The server does not take the API key: no request will fare better.
+
+    """
+
+    status: Status
+    error: str
+    retry: bool
+    room: int | None = None
+    denied: bool = False
+
+
+def read(http_status: int, content: bytes) -> Response | Failure:
+    """What one HTTP reply says; the response has no latency, attempts or token limit yet."""
+    if http_status != 200:
+        return _read_error(http_status, error_text(content))
+    try:
+        reply = orjson.loads(content)
+        choice = reply["choices"][0]
+        message = choice["message"]
+        return _read_choice(reply, choice, message)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return Failure(Status.MALFORMED, f"no chat completion: {error_text(content)}", retry=True)
+
+
+def _read_choice(reply: Any, choice: Any, message: Any) -> Response | Failure:
+    finish_reason = choice.get("finish_reason")
+    text = message.get("content")
+    # vLLM calls it `reasoning` since 0.12
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    if isinstance(text, list):
+        text = "".join(part.get("text", "") for part in text)
+    if finish_reason == "content_filter" or (text is None and message.get("refusal")):
+        why = message.get("refusal") or text or "withheld by a content filter"
+        return Failure(Status.REFUSED, shortened(str(why)), retry=False)
+    if finish_reason in ("abort", "error"):
+        return Failure(Status.SERVER_ERROR, f"the server ended the reply: {finish_reason}", retry=True)
+    if text is None and not reasoning and finish_reason != "length":
+        return Failure(Status.MALFORMED, "a message without content", retry=True)
+    for value in (text, reasoning, finish_reason):
+        if not isinstance(value, str | None):
+            return Failure(Status.MALFORMED, f"text expected, found {value!r:.100}", retry=True)
+    usage = reply.get("usage") or {}
+    prompt_details = usage.get("prompt_tokens_details") or {}
+    completion_details = usage.get("completion_tokens_details") or {}
+    reasoning_tokens = usage.get("reasoning_tokens")
+    return Response(
+        Status.TRUNCATED if finish_reason == "length" else Status.OK,
+        text=text or "",
+        reasoning=reasoning or None,
+        finish_reason=finish_reason,
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        reasoning_tokens=_count(completion_details.get("reasoning_tokens", reasoning_tokens)),
+        cached_tokens=_count(prompt_details.get("cached_tokens")),
+    )
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def _read_error(http_status: int, error: str) -> Failure:
+    said = f"HTTP {http_status}: {error}"
+    if http_status in (401, 403):
+        return Failure(Status.INVALID_REQUEST, said, retry=False, denied=True)
+    if http_status == 429:
+        return Failure(Status.RATE_LIMITED, said, retry=True)
+    if http_status in RETRIED_HTTP or http_status >= 500:
+        return Failure(Status.SERVER_ERROR, said, retry=True)
+    if http_status in (400, 413, 422):
+        room = room_left(error)
+        if room is not None and room > 0:
+            return Failure(Status.CONTEXT_EXCEEDED, said, retry=False, room=room)
+        if room is not None or _OVER_CONTEXT.search(error):
+            return Failure(Status.CONTEXT_EXCEEDED, said, retry=False)
+    return Failure(Status.INVALID_REQUEST, said, retry=False)
+
+
+_OVER_CONTEXT = re.compile(
+    r"longer than the model's context length"
+    r"|exceeds the maximum allowed length"
+    r"|maximum context length"
+    r"|context_length_exceeded"
+    r"|longer than the maximum model length",
+    re.IGNORECASE,
+)
+
+# (the context, the prompt): what is left is the room for a reply
+_ROOM = (
+    # SGLang: "maximum context length of 2048 tokens. You requested a total of 8292 tokens: 100 tokens from the input"
+    re.compile(r"context length of (\d+) tokens.*?: (\d+) tokens from the input messages", re.DOTALL),
+    # vLLM: "maximum context length is 2048 tokens. However, you requested 8292 tokens (100 in the messages, 8192 in"
+    re.compile(r"context length is (\d+) tokens.*?\((\d+) in the messages", re.DOTALL),
+    # vLLM, newer: "maximum context length is 2048 tokens and your request has 100 input tokens"
+    re.compile(r"context length is (\d+) tokens and your request has (\d+) input tokens", re.DOTALL),
+)
+
+
+def room_left(error: str) -> int | None:
+    """How many tokens a reply may have beside this prompt, where an error says that the limit asked for is too much.
+
+    None where it says something else; 0 or less where the prompt alone fills the context.
+    """
+    for pattern in _ROOM:
+        found = pattern.search(error)
+        if found is not None:
+            return int(found[1]) - int(found[2])
+    return None
+
+
+def error_text(content: bytes) -> str:
+    """The message inside an error's body, in whichever form servers send it; otherwise the body's beginning."""
+    try:
+        said = orjson.loads(content)
+    except ValueError:
+        return shortened(content.decode("utf-8", "replace"))
+    for name in ("error", "message", "detail"):
+        if isinstance(said, dict) and said.get(name):
+            said = said[name]
+    return shortened(said if isinstance(said, str) else orjson.dumps(said).decode())
+
+
+def shortened(text: str) -> str:
+    """One line of at most `ERROR_CHARS` characters."""
+    line = " ".join(text.split()) or "(nothing)"
+    return line if len(line) <= ERROR_CHARS else line[: ERROR_CHARS - 1] + "…"

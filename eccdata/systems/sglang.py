@@ -1,0 +1,371 @@
+"""A model behind SGLang, or behind any other server that speaks the OpenAI chat protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import os
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from eccdata.errors import EccdataError, problem, unknown
+from eccdata.requests import Json, Request, Response, Status
+from eccdata.systems import openai_chat
+from eccdata.systems.server_facts import decisive, differences, told, without_credentials
+
+CONNECT_TIMEOUT_S = 30.0
+PROBE_TIMEOUT_S = 30.0
+RETRY_AFTER_LIMIT_S = 300.0
+KEEPALIVE_S = 3.0
+"""Shorter than the 5 s after which SGLang's server closes an idle connection: a request sent at that very
+moment would be lost."""
+
+_OWN_FIELDS = frozenset({"model", "messages", "max_tokens", "temperature", "top_p", "seed", "stream"})
+_DRAW = random.SystemRandom()
+
+
+@dataclass
+class _Connected:
+    """What an open system holds."""
+
+    session: aiohttp.ClientSession | None = None
+    chat: URL = field(default_factory=URL)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
+    model: str = ""
+    about: Mapping[str, Json] = field(default_factory=dict)
+    fingerprint: Mapping[str, Json] = field(default_factory=dict)
+    suspect: bool = False
+    """Whether the server was away since it was last looked at: another may have come in its place."""
+    checking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(frozen=True)
+class SGLang:
+    """A served model.
+
+    Attributes:
+        base_url: Where the server is, such as `http://127.0.0.1:30000`; a trailing `/v1` may stand there.
+        model: The model's name at the server; the one that is served where there is only one.
+        api_key_env: The environment variable that holds the API key. The key is sent and written nowhere.
+        timeout_s: The longest that one reply may take, from sending to its last byte. A reply comes in one
+            piece, so this covers the wait in the server's queue and the whole generation.
+        retries: How often a request that failed for a passing reason is sent again.
+        backoff_s: The wait before a retry is drawn uniformly from 0 to this, doubled with each retry.
+        backoff_limit_s: The doubling stops here.
+        startup_s: How long to wait for a server that says it is still starting.
+        extra: Further fields of every request's body, such as `{"top_k": 20}`.
+
+    """
+
+    base_url: str
+    model: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    timeout_s: float = 3600.0
+    retries: int = 7
+    backoff_s: float = 0.5
+    backoff_limit_s: float = 60.0
+    startup_s: float = 900.0
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    _now: _Connected = field(default_factory=_Connected, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises:
+            EccdataError: Naming every option that cannot be.
+
+        """
+        wrong = []
+        url = URL(self.base_url)
+        if url.scheme not in ("http", "https") or not url.host:
+            wrong.append(f"base_url={self.base_url}: a URL such as http://127.0.0.1:30000")
+        for name in ("timeout_s", "backoff_s", "backoff_limit_s"):
+            if not getattr(self, name) > 0:
+                wrong.append(f"{name}={getattr(self, name)}: above 0")
+        for name in ("retries", "startup_s"):
+            if not getattr(self, name) >= 0:
+                wrong.append(f"{name}={getattr(self, name)}: 0 or above")
+        taken = sorted(_OWN_FIELDS & self.extra.keys())
+        if taken:
+            wrong.append(f"extra: {', '.join(taken)} is the protocol's to set")
+        if wrong:
+            raise problem("These options of a server cannot be:", wrong)
+
+    @property
+    def label(self) -> str:
+        """The model's name."""
+        return self._now.model or self.model or "model"
+
+    async def open(self) -> None:
+        """Find the server, wait until it has started, and read what it says of itself.
+
+        Raises:
+            EccdataError: Where there is no server, it does not take the key, or it does not serve the model.
+
+        """
+        now = self._now
+        now.key = os.environ.get(self.api_key_env, "").strip()
+        headers = {"Content-Type": "application/json"}
+        if now.key and URL(self.base_url).user:
+            raise EccdataError(
+                f"base_url holds a user name and ${self.api_key_env} an API key; a request can carry only one."
+            )
+        if now.key:
+            headers["Authorization"] = f"Bearer {now.key}"
+        now.headers = headers
+        now.suspect = False
+        now.checking = asyncio.Lock()
+        now.chat = self._at("/v1/chat/completions")
+        now.session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S, ttl_dns_cache=300),
+            timeout=aiohttp.ClientTimeout(total=self.timeout_s, sock_connect=CONNECT_TIMEOUT_S),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("User-Agent", "Accept"),
+        )
+        try:
+            await self._get_to_know()
+        except BaseException as error:
+            await self.close()
+            if isinstance(error, TimeoutError):
+                raise EccdataError(
+                    f"{self._where()} does not answer within {PROBE_TIMEOUT_S:g} s."
+                ) from error
+            if isinstance(error, aiohttp.ClientError | OSError):
+                said = openai_chat.shortened(self._without_key(str(error)) or type(error).__name__)
+                raise EccdataError(
+                    f"{self._where()} cannot be reached: {said}. Is it running, and is the base URL right? "
+                    "A server that is still loading its model may not listen yet."
+                ) from error
+            raise
+
+    async def close(self) -> None:
+        """Close all connections."""
+        session, self._now.session = self._now.session, None
+        if session is not None:
+            await session.close()
+
+    def fingerprint(self) -> Mapping[str, Json]:
+        """The model, what the server says that could change an answer, and the fields added to each request."""
+        return self._now.fingerprint
+
+    def facts(self) -> Mapping[str, Json]:
+        """All that the server says of itself, less secrets and where it runs."""
+        return self._now.about
+
+    async def respond(self, request: Request) -> Response:
+        """Ask, and ask again where the failure may pass.
+
+        Raises:
+            EccdataError: Where going on makes no sense: the server no longer takes the key, or another server
+                has come in its place.
+
+        """
+        now = self._now
+        limit = request.decoding.max_tokens
+        content = orjson.dumps(openai_chat.body(request, now.model, self.extra))
+        attempts = 0
+        retries = 0
+        while True:
+            attempts += 1
+            started = time.perf_counter()
+            outcome, retry_after_s = await self._send(content)
+            latency_s = time.perf_counter() - started
+            if isinstance(outcome, Response):
+                return replace(outcome, latency_s=latency_s, attempts=attempts, token_limit=limit)
+            if outcome.denied:
+                raise EccdataError(
+                    f"{self._where()} no longer takes the API key in ${self.api_key_env}: {outcome.error}"
+                )
+            if outcome.room is not None and outcome.room < limit:
+                # The prompt fits, the limit does not: ask again with the room that is left.
+                limit = outcome.room
+                content = orjson.dumps(openai_chat.body(request, now.model, self.extra, limit))
+                continue
+            if not outcome.retry or retries >= self.retries:
+                return Response(
+                    outcome.status,
+                    latency_s=latency_s,
+                    attempts=attempts,
+                    token_limit=limit,
+                    error=self._without_key(outcome.error),
+                )
+            longest_s = min(self.backoff_limit_s, self.backoff_s * 2.0**retries)
+            retries += 1
+            await asyncio.sleep(max(retry_after_s, _DRAW.uniform(0.0, longest_s)))
+
+    # -- one attempt ---------------------------------------------------------------------------------------
+
+    async def _send(self, content: bytes) -> tuple[Response | openai_chat.Failure, float]:
+        """One attempt: what came of it, and how many seconds the server wants to be left alone."""
+        now = self._now
+        assert now.session is not None, "open the system first"
+        try:
+            if now.suspect:
+                await self._look_again()
+            async with now.session.post(
+                now.chat, data=content, headers=now.headers, allow_redirects=False
+            ) as reply:
+                received = await reply.read()
+                wait_s = _retry_after_s(reply.headers.get("Retry-After")) if reply.status != 200 else 0.0
+                return openai_chat.read(reply.status, received), wait_s
+        except TimeoutError as error:
+            what = str(error) or f"no complete reply within {self.timeout_s:g} s"
+            return openai_chat.Failure(Status.TIMEOUT, what, retry=True), 0.0
+        except (aiohttp.ClientError, OSError) as error:
+            if isinstance(error, aiohttp.ClientConnectorError):
+                now.suspect = True
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return openai_chat.Failure(Status.TRANSPORT_ERROR, openai_chat.shortened(what), retry=True), 0.0
+
+    async def _look_again(self) -> None:
+        now = self._now
+        async with now.checking:
+            if not now.suspect:
+                return
+            _, served = await self._choose_model()
+            fingerprint = self._fingerprint(now.model, await self._account(served))
+            changed = differences(now.fingerprint, fingerprint)
+            if changed:
+                raise problem(
+                    f"{self._where()} went away, and what came back is another server:",
+                    changed,
+                    "Start the one from before, or run again and accept the changed server.",
+                )
+            now.suspect = False
+
+    # -- getting to know the server ------------------------------------------------------------------------
+
+    async def _get_to_know(self) -> None:
+        now = self._now
+        await self._wait_until_started()
+        now.model, served = await self._choose_model()
+        now.about = await self._account(served)
+        now.fingerprint = self._fingerprint(now.model, now.about)
+
+    async def _wait_until_started(self) -> None:
+        """Wait while /health says 503, which SGLang does until its model is loaded."""
+        deadline = time.monotonic() + self.startup_s
+        while True:
+            status, _ = await self._get("/health", when_down=503)
+            if status != 503:
+                return
+            if time.monotonic() >= deadline:
+                raise EccdataError(
+                    f"{self._where()} still says that it is starting, after {self.startup_s:g} s. "
+                    "See its log, or wait longer with startup_s."
+                )
+            await asyncio.sleep(min(1.0, self.startup_s))
+
+    async def _choose_model(self) -> tuple[str, Mapping[str, Any]]:
+        """The model to ask and what the server lists for it."""
+        status, content = await self._get("/v1/models")
+        if status in (401, 403):
+            state = (
+                f"does not take the API key in ${self.api_key_env}"
+                if self._now.key
+                else f"wants an API key, and ${self.api_key_env} holds none"
+            )
+            raise EccdataError(
+                f"{self._where()} {state} (HTTP {status}). Put the key into that variable, or name another with "
+                "api_key_env."
+            )
+        if status == 404 and self.model is not None:
+            return self.model, {}
+        try:
+            served = {str(card["id"]): card for card in orjson.loads(content)["data"]}
+        except (ValueError, LookupError, TypeError):
+            raise EccdataError(
+                f"{self._where()} does not speak the OpenAI protocol: /v1/models answers with HTTP {status}, "
+                f"{openai_chat.error_text(content)!r}. Is the base URL right?"
+            ) from None
+        if self.model is None:
+            if len(served) != 1:
+                raise problem(
+                    f"{self._where()} serves {len(served)} models; say which one with model:", sorted(served)
+                )
+            return next(iter(served.items()))
+        if self.model not in served:
+            # SGLang answers to any name, and echoes it: a typo would go unnoticed.
+            raise unknown(f"model at {without_credentials(self.base_url)}", self.model, served)
+        return self.model, served[self.model]
+
+    async def _account(self, served: Mapping[str, Any]) -> dict[str, Json]:
+        """What the server says of itself; a server that has no such page says nothing."""
+        listed = {
+            name: value
+            for name, value in served.items()
+            if name not in ("id", "object", "created", "permission")
+        }
+        account: dict[str, Json] = {"base_url": without_credentials(self.base_url), "model": told(listed)}
+        for name, path in (
+            ("server_info", "/server_info"),
+            ("model_info", "/model_info"),
+            ("version", "/version"),
+        ):
+            if name == "version" and "server_info" in account:
+                continue
+            status, content = await self._get(path)
+            try:
+                found = orjson.loads(content) if status == 200 else None
+            except ValueError:
+                found = None
+            if isinstance(found, dict):
+                account[name] = told(found)
+        return account
+
+    def _fingerprint(self, model: str, account: Mapping[str, Json]) -> dict[str, Json]:
+        fingerprint: dict[str, Json] = {"model": model}
+        if self.extra:
+            fingerprint["extra"] = dict(self.extra)
+        if "server_info" not in account and "version" not in account:
+            # A server that says nothing of itself is known by its address alone.
+            fingerprint["base_url"] = account["base_url"]
+        for name in ("model", "server_info", "model_info", "version"):
+            fields = decisive(account.get(name))
+            if fields:
+                fingerprint["served" if name == "model" else name] = fields
+        return fingerprint
+
+    async def _get(self, path: str, when_down: int = 0) -> tuple[int, bytes]:
+        """Fetch a page: HTTP status and content. A server error other than `when_down` counts as no answer."""
+        session = self._now.session
+        assert session is not None
+        timeout = aiohttp.ClientTimeout(total=PROBE_TIMEOUT_S)
+        async with session.get(
+            self._at(path), headers=self._now.headers, timeout=timeout, allow_redirects=False
+        ) as reply:
+            if reply.status in (500, 502, 503, 504) and reply.status != when_down:
+                raise ConnectionError(f"{path} answers with HTTP {reply.status}")
+            return reply.status, await reply.read()
+
+    def _at(self, path: str) -> URL:
+        root = self.base_url.rstrip("/").removesuffix("/v1")
+        return URL(root + path)
+
+    def _where(self) -> str:
+        return f"The server at {without_credentials(self.base_url)}"
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._now.key, "***") if self._now.key else text
+
+
+def _retry_after_s(value: str | None, now: Callable[[], float] = time.time) -> float:
+    """Seconds that a Retry-After header asks to wait: a number of seconds or a date; 0 where it says neither."""
+    if not value:
+        return 0.0
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - now()
+        except ValueError:
+            return 0.0
+    return min(RETRY_AFTER_LIMIT_S, max(0.0, seconds))
