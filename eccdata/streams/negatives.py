@@ -149,11 +149,11 @@ class HardNegatives:
         raise AssertionError("every candidate of this length occurs or is used")
 
 
-def equality_patterns(windows: NDArray[np.uint8]) -> NDArray[np.int64]:
+def equality_patterns(windows: NDArray[np.integer]) -> NDArray[np.int64]:
     """Number the patterns of which symbols in a window are the same, whatever they are.
 
     Args:
-        windows: uint8 [n, k], with k at most 15.
+        windows: integers [n, k], with k at most 15.
 
     Returns:
         int64 [n]: equal for two windows just where one becomes the other by renaming symbols.

@@ -1,0 +1,107 @@
+"""What the text configurations of ECCBench share: settings, streams and columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import datasets
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from eccdata.builder import BuilderConfig
+from eccdata.streams.bands import Stream, low_entropy_stream, max_entropy_stream
+from eccdata.streams.queries import Query
+from eccdata.streams.seeding import generator
+
+BANDS = ("low", "max")
+ANSWERS = datasets.ClassLabel(names=["yes", "no"])
+"""Label 0 is yes, as in the prompt's `{0}`."""
+SYMBOLS = datasets.List(datasets.Value("uint8"))
+
+
+@dataclass
+class MembershipConfig(BuilderConfig):
+    """Settings of membership queries.
+
+    Attributes:
+        queries: Queries a stream, half of them positive.
+        candidate_lengths: Symbols of the shortest and of the longest candidates.
+        alphabet_size: How many symbols there are.
+
+    """
+
+    queries: int = 16
+    candidate_lengths: tuple[int, int] = (3, 6)
+    alphabet_size: int = 16
+
+    def problems(self) -> list[str]:
+        """What is wrong with the settings."""
+        found = super().problems()
+        if self.queries < 2 or self.queries % 2:
+            found.append(f"queries={self.queries}: must be even and at least 2, for half are positive")
+        shortest, longest = self.candidate_lengths
+        if not 1 <= shortest <= longest:
+            found.append(
+                f"candidate_lengths={shortest},{longest}: must be the shortest and the longest, from 1 on"
+            )
+        if not 2 <= self.alphabet_size <= 256:
+            found.append(f"alphabet_size={self.alphabet_size}: must be 2 to 256")
+        return found
+
+    def wrong_lengths(self, setting: str, lengths: Sequence[int], at_least: int) -> list[str]:
+        """What is wrong with stream lengths: too short, or twice there."""
+        return [
+            f"{setting}={length}: must be at least {at_least}" for length in lengths if length < at_least
+        ] + repeated(setting, lengths)
+
+
+def repeated(setting: str, values: Iterable[str | int]) -> list[str]:
+    """Name the values that a setting lists more than once, whose rows would come out twice."""
+    return [f"{setting}={value}: given {n} times" for value, n in Counter(values).items() if n > 1]
+
+
+def stream_of(seed: int, band: str, length: int, index: int, alphabet_size: int) -> Stream:
+    """Make stream `index` of a cell: the same one in every configuration that uses it."""
+    rng = generator(seed, "eccbench", "stream", band, length, index)
+    if band == "max":
+        return max_entropy_stream(length, rng, alphabet_size=alphabet_size)
+    return low_entropy_stream(
+        length, rng, alphabet_size=alphabet_size, cell=f"stream {index} of length {length}, band low"
+    )
+
+
+def list_array(sizes: Sequence[int] | NDArray[np.int64], values: pa.Array) -> pa.ListArray:
+    """Cut `values` into lists of `sizes` elements."""
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+def query_values(query: Query) -> dict[str, Any]:
+    """The columns that a query has, wherever they stand."""
+    return {
+        "candidate": list(query.candidate),
+        "answer": ANSWERS.str2int(query.answer),
+        "position": query.position,
+        "negative_kind": query.negative_kind,
+    }
+
+
+def question_rows(
+    schema: pa.Schema, name: str, symbols: bytes, queries: Sequence[Query], **columns: Any
+) -> pa.Table:
+    """The rows of the stream `name`, one a question; `columns` are the stream's own, one value each."""
+    own = {"stream_id": name, "length": len(symbols), **columns}
+    questions = [
+        {**own, **query_values(query), "question_id": f"{name}-q{i:02d}"} for i, query in enumerate(queries)
+    ]
+    # the stream is by far the largest column, and the same in all rows
+    one = list_array([len(symbols)], pa.array(np.frombuffer(symbols, dtype=np.uint8)))
+    stream = one.take(pa.array(np.zeros(len(queries), dtype=np.int32)))
+    rest = schema.remove(schema.get_field_index("stream"))
+    table = pa.Table.from_pylist(questions, schema=rest)
+    return table.add_column(schema.get_field_index("stream"), schema.field("stream"), stream)

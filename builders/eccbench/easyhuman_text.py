@@ -1,0 +1,161 @@
+"""`easyhuman-text`: a repeated pattern with one or two breaks, and questions about the breaks (eccbench.txt, A.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import get_args
+
+import datasets
+import numpy as np
+import pyarrow as pa
+
+from eccdata.builder import Builder, Cell
+from eccdata.streams.deviations import (
+    GAP,
+    MOTIF_LENGTHS,
+    SHORTEST_STREAM,
+    Structure,
+    broken_pattern,
+    deviation_queries,
+)
+from eccdata.streams.lempel_ziv import lempel_ziv_rate
+from eccdata.streams.seeding import generator
+
+from .checks import question_problems
+from .common import ANSWERS, SYMBOLS, MembershipConfig, question_rows, repeated
+from .findings import findings
+
+STRUCTURES: tuple[str, ...] = get_args(Structure)
+
+
+@dataclass
+class EasyHumanTextConfig(MembershipConfig):
+    """Settings of `easyhuman-text`.
+
+    Attributes:
+        lengths: Symbols of the streams.
+        structures: `repeating-pattern` repeats a uniformly drawn motif, `counting-disruption` a count by one.
+        streams: Streams of each length and structure. With seven of them there are 224 questions a length, of
+            which the accuracies in the paper's Table 1 are multiples.
+
+    """
+
+    lengths: tuple[int, ...] = (256, 1024)
+    structures: tuple[str, ...] = STRUCTURES
+    streams: int = 7
+
+    def problems(self) -> list[str]:
+        """What is wrong with the settings."""
+        found = super().problems()
+        found += self.wrong_lengths("lengths", self.lengths, at_least=SHORTEST_STREAM)
+        found += [
+            f"structures={s}: there is {' and '.join(STRUCTURES)}"
+            for s in self.structures
+            if s not in STRUCTURES
+        ]
+        found += repeated("structures", self.structures)
+        if self.streams < 1:
+            found.append(f"streams={self.streams}: must be at least 1")
+        found += [f"{name}: names none" for name in ("lengths", "structures") if not getattr(self, name)]
+        if self.alphabet_size < max(MOTIF_LENGTHS):
+            found.append(
+                f"alphabet_size={self.alphabet_size}: must be at least {max(MOTIF_LENGTHS)} to count in"
+            )
+        if self.candidate_lengths[1] > GAP + 1:
+            found.append(
+                f"candidate_lengths={self.candidate_lengths[0]},{self.candidate_lengths[1]}: candidates of more than "
+                f"{GAP + 1} symbols could touch two deviations"
+            )
+        return found
+
+
+class EasyHumanText(Builder):
+    """ECCBench's EasyHuman set on text: whether one remembers what broke a predictable pattern.
+
+    One row a question. Positives are windows that only a deviation brings about, negatives are corruptions of such
+    windows. `deviations` gives the breaks with the index of their first symbol; the rest is as in `text`.
+    """
+
+    benchmark = "eccbench"
+    configuration = "easyhuman-text"
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = EasyHumanTextConfig
+    config: EasyHumanTextConfig
+
+    @classmethod
+    def features(cls) -> datasets.Features:
+        """The columns of a row."""
+        return datasets.Features(
+            {
+                "question_id": datasets.Value("string"),
+                "stream_id": datasets.Value("string"),
+                "structure": datasets.Value("string"),
+                "length": datasets.Value("int32"),
+                "alphabet_size": datasets.Value("int32"),
+                "stream": SYMBOLS,
+                "deviations": datasets.List({"position": datasets.Value("int32"), "symbols": SYMBOLS}),
+                "candidate": SYMBOLS,
+                "answer": ANSWERS,
+                "position": datasets.Value("int32"),
+                "lz_rate": datasets.Value("float64"),
+                "negative_kind": datasets.Value("string"),
+            }
+        )
+
+    def cells(self) -> list[Cell]:
+        """A cell for each length and structure."""
+        return [
+            Cell("test", {"length": length, "structure": structure}, 0, self.config.streams)
+            for length in self.config.lengths
+            for structure in self.config.structures
+        ]
+
+    def table(self, cell: Cell) -> pa.Table:
+        """The questions on the streams of one length and structure."""
+        length, structure = int(cell.key["length"]), str(cell.key["structure"])
+        streams = [self._rows(length, structure, index) for index in range(cell.start, cell.stop)]
+        return pa.concat_tables(streams).combine_chunks()
+
+    def check(self, table: pa.Table) -> list[str]:
+        """Re-derive answers, positions, rates, balance and deviations from the streams in `table`."""
+        return question_problems(table, self.config)
+
+    def findings(self, read: Callable[[str], Iterator[pa.Table]]) -> str:
+        """How far one gets without a memory for order, or without any."""
+        return findings(read("test"))
+
+    def _rows(self, length: int, structure: str, index: int) -> pa.Table:
+        config = self.config
+        name = f"easyhuman-text-L{length:04d}-{structure}-s{index:02d}"
+        rng = generator(config.seed, "eccbench", "easyhuman-text", structure, length, index)
+        pattern = broken_pattern(
+            structure,  # type: ignore[arg-type]  # one of them, or it says so
+            length,
+            rng,
+            alphabet_size=config.alphabet_size,
+            cell=name,
+        )
+        shortest, longest = config.candidate_lengths
+        queries = deviation_queries(
+            pattern,
+            rng,
+            count=config.queries,
+            shortest=shortest,
+            longest=longest,
+            alphabet_size=config.alphabet_size,
+            cell=name,
+        )
+        return question_rows(
+            self.features().arrow_schema,
+            name,
+            pattern.symbols,
+            queries,
+            structure=structure,
+            alphabet_size=config.alphabet_size,
+            lz_rate=lempel_ziv_rate(np.frombuffer(pattern.symbols, dtype=np.uint8)),
+            deviations=[
+                {"position": deviation.position, "symbols": list(deviation.symbols)}
+                for deviation in pattern.deviations
+            ],
+        )
