@@ -88,9 +88,11 @@ def _codes(symbols: ArrayLike) -> NDArray[np.int64]:
     if given.dtype.kind not in "iub":
         raise EccdataError(f"Symbols are integers; these are of type {given.dtype}.")
     if given.dtype.itemsize == 1:
-        wide = given.astype(np.int64)
-        return wide - wide.min() + 1
-    return np.unique(given, return_inverse=True)[1].astype(np.int64) + 1
+        codes = given.astype(np.int64)
+        codes -= codes.min() - 1
+    else:
+        codes = np.unique(given, return_inverse=True)[1].astype(np.int64) + 1
+    return codes
 
 
 def _sort_suffixes(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
