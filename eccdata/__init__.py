@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from eccdata.errors import EccdataError
 
 if TYPE_CHECKING:
+    from eccdata.analysis import sql as sql
+    from eccdata.analysis import tables as tables
     from eccdata.evaluation import evaluate as evaluate
     from eccdata.release import build as build
     from eccdata.release import load_dataset as load_dataset
     from eccdata.release import push as push
     from eccdata.release import verify as verify
-    from eccdata.tables import sql as sql
-    from eccdata.tables import tables as tables
 
 __version__ = version("eccdata")
 
@@ -33,8 +33,8 @@ _VERBS = {
     "evaluate": "eccdata.evaluation",
     "load_dataset": "eccdata.release",
     "push": "eccdata.release",
-    "sql": "eccdata.tables",
-    "tables": "eccdata.tables",
+    "sql": "eccdata.analysis",
+    "tables": "eccdata.analysis",
     "verify": "eccdata.release",
 }
 

@@ -1,0 +1,139 @@
+"""The header comment of a table's SQL: what the table is, what it counts, what it expects, how it is set.
+
+    -- title: Accuracy on EasyHuman
+    -- paper: Table 1
+    -- needs: a run on easyhuman-text under arm none
+    -- counts: benchmark = 'eccbench' AND config = 'easyhuman-text' AND arm = 'none'
+    -- expects: length = 256, 1024
+    -- column: label | text | Model
+    -- column: accuracy_256 | percent | Text / L = 256
+    -- note: Abstentions count as wrong.
+
+`counts` is the condition on `responses` that the query itself has; what it lets through is looked at for what is
+missing. `expects` names columns of `responses` and values of theirs (more of them separated by `;`) that every
+label should have. Each column of the result that is to be shown has a `column` line: its name, its format (see
+`FORMATS`), its heading, where `a / b` sets b under a. `bold` names columns of which the highest is set in bold. A
+line that begins with more than one space goes on with the one before it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from eccdata.errors import problem
+
+FORMATS = {
+    "text": "as it is",
+    "integer": "a whole number",
+    "percent": "a fraction in percent, one decimal",
+    "points": "a difference of fractions in percentage points, signed, one decimal",
+    "fraction": "three decimals",
+    "signed": "signed, three decimals",
+    "p": "a p-value: three decimals, or <0.001",
+}
+ONCE = ("title", "paper", "needs", "counts")
+KEYS = (*ONCE, "expects", "column", "bold", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a column is shown.
+
+    Attributes:
+        name: Its name in the result.
+        format: One of `FORMATS`; of an interval (a struct of low and high), the format of its ends.
+        heading: Its heading, from the top down: one part, or two where it stands under a common one.
+
+    """
+
+    name: str
+    format: str
+    heading: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a header comment says; see the module's docstring.
+
+    Attributes:
+        title: What the table is.
+        paper: Where it stands in the paper.
+        needs: What has to have been run for it.
+        counts: The SQL condition on `responses` of what it counts.
+        expects: Columns of `responses` with the values that every label should have.
+        columns: The columns that are shown, in order.
+        bold: Columns of which the highest is set in bold, row by row.
+        notes: What a reader has to know.
+
+    """
+
+    title: str
+    paper: str
+    needs: str
+    counts: str
+    expects: dict[str, tuple[str, ...]]
+    columns: tuple[Column, ...]
+    bold: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def parse_header(sql: str, name: str) -> Header:
+    """Read the header comment of the query called `name`.
+
+    Raises:
+        EccdataError: Naming each line that cannot be read and each part that is missing.
+
+    """
+    lines, wrong = _lines(sql)
+    found: dict[str, list[str]] = {key: [] for key in KEYS}
+    for line in lines:
+        key, colon, value = (part.strip() for part in line.partition(":"))
+        if not colon or key not in found or not value:
+            wrong.append(f"{line!r} is none of: {', '.join(KEYS)}")
+        else:
+            found[key].append(value)
+    wrong += [f"{key}: there has to be exactly one" for key in ONCE if len(found[key]) != 1]
+    columns = []
+    for value in found["column"]:
+        parts = [part.strip() for part in value.split("|")]
+        if len(parts) != 3 or parts[1] not in FORMATS:
+            wrong.append(
+                f"column: {value!r} is not `name | format | heading` with one of {', '.join(FORMATS)}"
+            )
+        else:
+            columns.append(Column(parts[0], parts[1], tuple(part.strip() for part in parts[2].split(" / "))))
+    if not found["column"]:
+        wrong.append("column: there has to be at least one")
+    expects = {}
+    for value in (part for whole in found["expects"] for part in whole.split(";")):
+        column, sign, values = (part.strip() for part in value.partition("="))
+        if not sign:
+            wrong.append(f"expects: {value.strip()!r} is not `column = value, value`")
+        expects[column] = tuple(part.strip() for part in values.split(","))
+    bold = tuple(part.strip() for value in found["bold"] for part in value.split(","))
+    wrong += [
+        f"bold: {part} is no column" for part in bold if part not in {column.name for column in columns}
+    ]
+    if wrong:
+        raise problem(f"The header comment of the query {name} cannot be read:", wrong)
+    title, paper, needs, counts = (found[key][0] for key in ONCE)
+    return Header(title, paper, needs, counts, expects, tuple(columns), bold, tuple(found["note"]))
+
+
+def _lines(sql: str) -> tuple[list[str], list[str]]:
+    """Take the leading comment apart into lines, each with what goes on from it."""
+    lines: list[str] = []
+    wrong = []
+    for line in sql.splitlines():
+        match = re.match(r"--( *)(.*\S)?\s*$", line)
+        if match is None:
+            break
+        spaces, text = match[1], match[2] or ""
+        if len(spaces) > 1 and lines:
+            lines[-1] += f" {text}"
+        elif len(spaces) > 1:
+            wrong.append(f"{text!r} goes on from nothing")
+        elif text:
+            lines.append(text)
+    return lines, wrong

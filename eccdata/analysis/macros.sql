@@ -1,0 +1,71 @@
+-- Statistics that tables share. Shares are fractions; intervals are STRUCT(low DOUBLE, high DOUBLE), two-sided, 95 %.
+
+-- Wilson's score interval of a binomial share: what independent questions would leave uncertain.
+CREATE MACRO wilson(successes, trials) AS
+  CASE WHEN trials > 0 THEN {
+    low: greatest(0, (successes + 1.959963984540054e0 ** 2 / 2
+      - 1.959963984540054e0 * sqrt(successes * (trials - successes) / trials::DOUBLE + 1.959963984540054e0 ** 2 / 4))
+      / (trials + 1.959963984540054e0 ** 2)),
+    high: least(1, (successes + 1.959963984540054e0 ** 2 / 2
+      + 1.959963984540054e0 * sqrt(successes * (trials - successes) / trials::DOUBLE + 1.959963984540054e0 ** 2 / 4))
+      / (trials + 1.959963984540054e0 ** 2))
+  } END;
+
+CREATE MACRO log_choose(n, k) AS lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+
+-- Fisher's exact test of a 2 × 2 table, one-sided: how likely are, with all margins as they are, at least
+-- `kept_right` right ones among the kept. Small where the declined are the harder ones.
+CREATE MACRO fisher_one_sided(kept_right, kept_wrong, declined_right, declined_wrong) AS
+  least(1, list_sum(list_transform(
+    range(kept_right, least(kept_right + kept_wrong, kept_right + declined_right) + 1),
+    lambda right_among_kept: exp(
+      log_choose(kept_right + declined_right, right_among_kept)
+      + log_choose(kept_wrong + declined_wrong, kept_right + kept_wrong - right_among_kept)
+      - log_choose(kept_right + kept_wrong + declined_right + declined_wrong, kept_right + kept_wrong)
+    )
+  )));
+
+-- What a bootstrap draws: `size` of `size` streams with replacement, `replicates` times over. Each draw is a hash
+-- of its replicate, its slot and `key`, which keeps bootstraps apart that have to be independent: so it is the same
+-- with any number of threads. The hash is Wellons' lowbias32, taken twice, and not DuckDB's own hash(), which may
+-- change from one version to the next. Fewer than two streams cannot be redrawn.
+CREATE MACRO bootstrap_draws(sizes, key, replicates) AS TABLE
+  WITH sizes AS (SELECT unnest(list_distinct(sizes)) AS size),
+  counted AS (
+    SELECT size, replicate, (replicate::UBIGINT << 20) + slot::UBIGINT AS h
+    FROM sizes CROSS JOIN range(replicates) AS r(replicate) CROSS JOIN LATERAL (SELECT unnest(range(size)) AS slot)
+    WHERE size > 1
+  ),
+  first_1 AS (SELECT * REPLACE ((xor(h, h >> 16) * 2146121005) & 4294967295 AS h) FROM counted),
+  first_2 AS (SELECT * REPLACE ((xor(h, h >> 15) * 2221713035) & 4294967295 AS h) FROM first_1),
+  keyed AS (SELECT * REPLACE (xor(xor(h, h >> 16), key::UBIGINT) AS h) FROM first_2),
+  second_1 AS (SELECT * REPLACE ((xor(h, h >> 16) * 2146121005) & 4294967295 AS h) FROM keyed),
+  second_2 AS (SELECT * REPLACE ((xor(h, h >> 15) * 2221713035) & 4294967295 AS h) FROM second_1),
+  hashed AS (SELECT * REPLACE (xor(h, h >> 16) AS h) FROM second_2)
+  SELECT size, replicate, (1 + ((h * size::UBIGINT) >> 32))::INTEGER AS stream FROM hashed;
+
+-- The stream-cluster bootstrap (eccbench.txt, B.8): for each size in `sizes` and each replicate, how often each
+-- stream was drawn. A cell's total in a replicate is `redrawn(weights, counts)`, where `counts` lists a count for
+-- each of its streams, always in the same order. So what is held are cells × replicates, however many questions.
+CREATE MACRO bootstrap_weights(sizes, key := 0, replicates := 4000) AS TABLE
+  WITH drawn AS (
+    SELECT size, replicate, histogram(stream, range(1, size::INTEGER + 1)::INTEGER[]) AS times
+    FROM bootstrap_draws(sizes, key, replicates) GROUP BY ALL
+  )
+  SELECT size AS streams, replicate, map_values(times)::DOUBLE[] AS weights FROM drawn;
+
+CREATE MACRO redrawn(weights, counts) AS list_inner_product(weights, counts::DOUBLE[]);
+
+-- The middle 95 % of a bootstrap's replicates; replicates in which the statistic is undefined (null) are left out.
+CREATE MACRO interval_95(replicates) AS
+  CASE WHEN count(replicates) > 0 THEN
+    {low: quantile_cont(replicates, 0.025), high: quantile_cont(replicates, 0.975)}
+  END;
+
+-- What to pool: every length by itself, the lengths that the paper pools where all of them are there, and all of them.
+CREATE MACRO pools(lengths, papers) AS
+  list_distinct(list_concat(
+    list_transform(lengths, lambda length: [length]),
+    CASE WHEN list_has_all(lengths, papers) THEN [papers] ELSE [] END,
+    [lengths]
+  ));

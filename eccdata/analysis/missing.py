@@ -1,0 +1,72 @@
+"""What a table lacks: labels, conditions and lengths that were not run, and failures that are left out."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any
+
+import duckdb
+
+from eccdata.analysis.header import Header
+
+
+def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Iterable[str]) -> list[str]:
+    """Look at what a table counts, and say what is not there, one sentence each.
+
+    Args:
+        connection: One with the view `responses`.
+        header: The table's header.
+        labels: The labels that could be in the table.
+
+    """
+    columns = list(header.expects)
+    chosen = ", ".join(["label", *columns])
+    rows = connection.execute(
+        f"SELECT {chosen}, count(*), count(*) FILTER (failed) FROM responses "  # noqa: S608 (the query's own words)
+        f"WHERE {header.counts} GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+    if not rows:
+        return [f"There is nothing to count: it needs {header.needs}."]
+    there: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    asked: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for label, *values, responses, failures in rows:
+        there[label].add(tuple(map(str, values)))
+        asked[label] += responses
+        failed[label] += failures
+    sentences = []
+    if absent := sorted(set(labels) - there.keys()):
+        sentences.append(f"Not in it at all: {_listed(absent)}. It needs {header.needs}.")
+    for label, cells in there.items():
+        if gaps := _gaps(header.expects, cells):
+            sentences.append(f"{label} was not asked: {'; '.join(gaps)}.")
+    sentences += [
+        f"{label}: {failed[label]} of {asked[label]} responses are failures and are left out."
+        for label in there
+        if failed[label]
+    ]
+    return sentences
+
+
+def _gaps(expects: dict[str, tuple[str, ...]], cells: set[tuple[str, ...]]) -> list[str]:
+    """Name values that are not there at all, then combinations of those that are."""
+    columns = list(expects)
+    gaps, present = [], []
+    for index, column in enumerate(columns):
+        have = {cell[index] for cell in cells}
+        lacking = [value for value in expects[column] if value not in have]
+        if lacking:
+            gaps.append(f"{column} {_listed(lacking)}")
+        present.append([value for value in expects[column] if value in have])
+    gaps += [_combined(columns, values) for values in product(*present) if values not in cells]
+    return gaps
+
+
+def _combined(columns: Sequence[str], values: Sequence[Any]) -> str:
+    return ", ".join(f"{column} {value}" for column, value in zip(columns, values, strict=True))
+
+
+def _listed(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

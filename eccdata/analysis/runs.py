@@ -1,0 +1,267 @@
+"""Run folders: finding them, reading their cards, and telling apart what must not be pooled."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from eccdata.errors import EccdataError, problem
+
+IDENTITY = ("run_id", "benchmark", "config", "split", "protocol", "system", "model")
+"""Columns that are the same in every response of a run."""
+REQUIRED = (*IDENTITY, "question_id", "status", "server")
+ARM = "arm"
+"""The protocol option whose values are conditions that tables set side by side, and so never keep apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: a folder of responses and the card that says how they came about.
+
+    Attributes:
+        folder: Its folder, resolved.
+        files: Its Parquet files, in the order of their names.
+        card: The contents of its `card.json`; empty where it has none.
+        name: The folder's name, with as many parents as tell it from the other runs.
+        identity: The values of `IDENTITY`.
+        server: Digests of the servers that answered.
+        responses: How many responses it holds.
+        failed: How many of them are failures.
+        label: The model's name, with what tells it from other runs of that name that must not be pooled with it.
+
+    """
+
+    folder: Path
+    files: tuple[Path, ...]
+    card: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    identity: Mapping[str, str] = field(default_factory=dict)
+    server: tuple[str, ...] = ()
+    responses: int = 0
+    failed: int = 0
+    label: str = ""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The protocol's options, from the card; empty where it does not say."""
+        found = _dig(self.card, "protocol", "options")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def dataset(self) -> str | None:
+        """The digest of the rows that were asked, from the card."""
+        return _dig(self.card, "dataset", "digest")  # type: ignore[no-any-return]
+
+    @property
+    def unasked(self) -> int:
+        """How many of its questions the run has yet to ask, as its card says."""
+        return _dig(self.card, "outcome", "unasked") or 0
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When its first session began, from the card."""
+        begun = [
+            session["started_at"] for session in _dig(self.card, "sessions") or () if "started_at" in session
+        ]
+        return datetime.fromtimestamp(min(begun) / 1e6, UTC) if begun else None
+
+
+def find_runs(results: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
+    """Find the runs in `results`, each a run folder or a folder that holds run folders, in the order given.
+
+    A folder given twice counts once. `identity`, `server`, `responses`, `failed` and `label` are not set yet:
+    that takes a look at the responses (`eccdata.analysis.views`).
+
+    Returns:
+        The runs, and one sentence for each run inside a given folder that has no responses yet and is left out.
+
+    Raises:
+        EccdataError: Naming every folder that does not exist, is no run and holds none, or has no responses,
+            and every Parquet file that cannot be read or lacks a column that every response has.
+
+    """
+    if isinstance(results, (str, Path)):
+        results = [results]
+    if not results:
+        raise EccdataError("No results were given. Name at least one run folder, such as results/NAME.")
+    folders: dict[Path, None] = {}
+    wrong, notes = [], []
+    for given in map(Path, results):
+        if not given.is_dir():
+            wrong.append(f"{given}: {'is no folder' if given.exists() else 'does not exist'}")
+        elif _is_run(given):
+            if not _has_responses(given):
+                wrong.append(f"{given}: has no responses yet")
+            folders[given.resolve()] = None
+        else:
+            inside = sorted(child for child in given.iterdir() if _is_run(child))
+            ready = [child for child in inside if _has_responses(child)]
+            notes += [
+                f"{child} has no responses yet and is left out." for child in inside if child not in ready
+            ]
+            if not ready:
+                wrong.append(f"{given}: is no run and holds none that has responses")
+            folders.update(dict.fromkeys(child.resolve() for child in ready))
+    if wrong:
+        raise problem(
+            "These are no results:", wrong, "Results are what `eccdata evaluate … --out results/NAME` wrote."
+        )
+    names = _short_names(list(folders))
+    runs = [
+        Run(folder, tuple(_responses(folder)), _card(folder), name)
+        for folder, name in zip(folders, names, strict=True)
+    ]
+    _check_files(runs)
+    return runs, notes
+
+
+def check_identities(runs: Iterable[Run]) -> None:
+    """See that no run is there twice.
+
+    Raises:
+        EccdataError: Naming the folders that hold one and the same run.
+
+    """
+    folders = defaultdict(list)
+    for run in runs:
+        folders[run.identity["run_id"]].append(run.folder)
+    twice = [f"{run_id}: {', '.join(map(str, them))}" for run_id, them in folders.items() if len(them) > 1]
+    if twice:
+        raise problem(
+            "The same run was given more than once, and its responses would count more than once:",
+            twice,
+            "Give one folder of each.",
+        )
+
+
+def label(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
+    """Label each run, so that pooling the responses of one label never mixes what differs.
+
+    Runs of one model that differ in their arm alone share the label, which is the model's name: tables set arms
+    side by side. Runs that differ in the system, the split, the dataset or another option of the protocol get
+    labels that say so. Runs on different servers share a label as long as no arm is there twice.
+
+    Returns:
+        The labelled runs, and one sentence for each model that was taken apart or whose server changed.
+
+    """
+    groups = defaultdict(list)
+    for run in runs:
+        groups[tuple(run.identity[key] for key in ("benchmark", "config", "protocol", "model"))].append(run)
+    labelled: dict[Path, Run] = {}
+    notes = []
+    for (_, config, _, model), members in groups.items():
+        parts = _take_apart(members)
+        for tag, part in parts:
+            name = f"{model} [{tag}]" if tag else model
+            labelled |= {run.folder: replace(run, label=name) for run in part}
+            if len({run.server for run in part}) > 1:
+                names = ", ".join(run.name for run in part)
+                notes.append(f"{name} on {config}: its runs were answered by different servers ({names}).")
+        if len(parts) > 1:
+            names = "; ".join(f"[{tag}] is {', '.join(run.name for run in part)}" for tag, part in parts)
+            notes.append(f"{model} on {config} is {len(parts)} rows, for its runs differ: {names}.")
+    return [labelled[run.folder] for run in runs], notes
+
+
+def _take_apart(runs: list[Run]) -> list[tuple[str, list[Run]]]:
+    """Split one model's runs into those that may be pooled, each part with a tag that says how it differs."""
+    keys: list[Callable[[Run], str]] = [
+        lambda run: run.identity["system"],
+        lambda run: f"split {run.identity['split']}",
+        lambda run: f"data {(run.dataset or 'unknown')[-8:]}",
+        lambda run: ", ".join(
+            f"{name}={value}" for name, value in sorted(run.options.items()) if name != ARM
+        ),
+    ]
+    if not _arms_once(_by(runs, keys)):
+        keys.append(lambda run: f"server {'+'.join(digest[:8] for digest in run.server)}")
+    if not _arms_once(_by(runs, keys)):
+        keys = [lambda run: run.name]
+    differing = [key for key in keys if len({key(run) for run in runs}) > 1]
+    return [(", ".join(filter(None, tags)), part) for tags, part in _by(runs, differing).items()]
+
+
+def _by(runs: Iterable[Run], aspects: Sequence[Callable[[Run], str]]) -> dict[tuple[str, ...], list[Run]]:
+    parts = defaultdict(list)
+    for run in runs:
+        parts[tuple(aspect(run) for aspect in aspects)].append(run)
+    return parts
+
+
+def _arms_once(parts: Mapping[Any, Sequence[Run]]) -> bool:
+    return all(len({str(run.options.get(ARM)) for run in part}) == len(part) for part in parts.values())
+
+
+def _is_run(folder: Path) -> bool:
+    return folder.is_dir() and ((folder / "responses").is_dir() or (folder / "card.json").is_file())
+
+
+def _responses(folder: Path) -> list[Path]:
+    return sorted((folder / "responses").glob("*.parquet"))
+
+
+def _has_responses(folder: Path) -> bool:
+    try:
+        return any(pq.read_metadata(path).num_rows for path in _responses(folder))
+    except (pa.ArrowException, OSError):
+        return True  # a damaged file is told with the others
+
+
+def _card(folder: Path) -> Mapping[str, Any]:
+    path = folder / "card.json"
+    if not path.is_file():
+        return {}
+    try:
+        card = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise EccdataError(
+            f"{path} is no JSON: {error}. Run `eccdata evaluate` again to write it."
+        ) from error
+    if not isinstance(card, dict):
+        raise EccdataError(f"{path} is no evaluation card: it holds no JSON object.")
+    return card
+
+
+def _check_files(runs: Iterable[Run]) -> None:
+    wrong = []
+    for path in (path for run in runs for path in run.files):
+        try:
+            columns = pq.read_schema(path).names
+        except (pa.ArrowException, OSError) as error:
+            wrong.append(f"{path}: {str(error).splitlines()[0]}")
+            continue
+        if lacking := [name for name in REQUIRED if name not in columns]:
+            wrong.append(f"{path}: lacks {', '.join(lacking)}")
+    if wrong:
+        raise problem(
+            "These files are no responses of a run:",
+            wrong,
+            "Run `eccdata evaluate` again: it writes them anew from the store, without asking anything twice.",
+        )
+
+
+def _short_names(folders: Sequence[Path]) -> list[str]:
+    """Name folders by as few of their last parts as tell them all apart."""
+    names = []
+    for folder in folders:
+        depth = 1
+        while sum(other.parts[-depth:] == folder.parts[-depth:] for other in folders) > 1:
+            depth += 1
+        names.append("/".join(folder.parts[-depth:]))
+    return names
+
+
+def _dig(card: Mapping[str, Any], *keys: str) -> Any:
+    value: Any = card
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

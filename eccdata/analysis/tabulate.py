@@ -1,0 +1,256 @@
+"""The papers' tables: every installed query run over results, written out with what was missing for it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import orjson
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+import eccdata
+from eccdata import catalog
+from eccdata.analysis import render
+from eccdata.analysis.adhoc import check_outside_runs, query_error, reading_query
+from eccdata.analysis.header import Header, parse_header
+from eccdata.analysis.missing import missing
+from eccdata.analysis.runs import Run
+from eccdata.analysis.views import Views, open_views
+from eccdata.errors import EccdataError, problem, unknown
+
+SUFFIXES = ("csv", "md", "tex", "sql")
+
+Progress = Callable[[int, int | None, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """One table.
+
+    Attributes:
+        benchmark: The benchmark it belongs to.
+        name: Its name: that of its query.
+        header: What its query says of itself.
+        sql: The query.
+        columns: The result's columns, more than are shown.
+        rows: The result, a value a column; an interval is a mapping with `low` and `high`.
+        missing: What was missing for it or left out of it, one sentence each.
+
+    """
+
+    benchmark: str
+    name: str
+    header: Header
+    sql: str
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    missing: tuple[str, ...]
+
+    @property
+    def made(self) -> bool:
+        """Whether there was anything to count."""
+        return bool(self.rows)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lay the table out for a terminal, with what was missing below it."""
+        if self.made:
+            yield render.as_rich(self.header, self.rows)
+        else:
+            yield Text(f"{self.header.title} ({self.header.paper}): not made.", style="bold")
+        yield from (Text(f"  {sentence}", style="dim") for sentence in self.missing)
+        yield Text()
+
+
+def tables(
+    results: Sequence[Path | str],
+    *,
+    out: Path | str | None = None,
+    benchmark: str | None = None,
+    names: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    threads: int | None = None,
+    memory_limit: str | None = None,
+) -> list[TableResult]:
+    """Work out the tables of the benchmarks that the results are of.
+
+    Which runs share a row, and which are kept apart, says `eccdata.analysis.runs.label`. A table for which there is
+    nothing to count is given back without rows, and says what it needs.
+
+    Args:
+        results: Run folders, or folders that hold run folders.
+        out: A folder to write to: for each table `<benchmark>/<name>.csv` (all columns, full precision), `.md`,
+            `.tex` (booktabs) and the `.sql` that made it; `README.md` and `tables.json` say of each table what was
+            missing, which runs were counted, and the digest of its SQL. Tables of these names are replaced.
+        benchmark: Only this benchmark's tables.
+        names: Only these tables; all if none.
+        progress: Called with the number of tables done, how many there are, and `tables`.
+        threads: How many threads to use; as many as there are cores if none. The tables are the same with any.
+        memory_limit: How much memory to use, such as `2GB`; 80 % of what there is if none.
+
+    Raises:
+        EccdataError: If the results cannot be read (see `eccdata.analysis.connect`), hold a question twice in one
+            run, are of benchmarks without tables; if there is no table of a name; or if a query fails.
+
+    """
+    views = open_views(results, threads=threads, memory_limit=memory_limit)
+    try:
+        if out is not None:
+            check_outside_runs(Path(out), views.runs)
+        queries = _queries(views.runs, benchmark, names)
+        _check_questions(views.connection)
+        made = []
+        for index, (of, name, sql) in enumerate(queries):
+            if progress is not None:
+                progress(index, len(queries), "tables")
+            made.append(_table(views, of, name, sql))
+        if progress is not None:
+            progress(len(queries), len(queries), "tables")
+    finally:
+        views.connection.close()
+    if out is not None:
+        write(made, Path(out), views)
+    return made
+
+
+def _queries(
+    runs: Sequence[Run], benchmark: str | None, names: Sequence[str] | None
+) -> list[tuple[str, str, str]]:
+    """Give benchmark, name and SQL of every table that is wanted."""
+    if benchmark is not None and benchmark not in catalog.benchmarks():
+        raise unknown("benchmark", benchmark, catalog.benchmarks())
+    wanted = [benchmark] if benchmark else sorted({run.identity["benchmark"] for run in runs})
+    found = [
+        (of, name, path.read_text(encoding="utf-8"))
+        for of in wanted
+        for name, path in catalog.queries(of).items()
+    ]
+    if not found:
+        raise EccdataError(
+            f"There are no tables of {', '.join(wanted)}. `eccdata sql` asks results anything."
+        )
+    for name in names or ():
+        if name not in {known for _, known, _ in found}:
+            raise unknown(f"table of {', '.join(wanted)}", name, [known for _, known, _ in found])
+    return [query for query in found if not names or query[1] in names]
+
+
+def _check_questions(connection: duckdb.DuckDBPyConnection) -> None:
+    """See that no run has two responses to one question: they would be counted, and paired, twice."""
+    twice = connection.execute("""
+        SELECT run, count(*) - count(DISTINCT question_id) AS surplus
+        FROM responses GROUP BY ALL HAVING surplus > 0 ORDER BY ALL
+    """).fetchall()
+    if twice:
+        raise problem(
+            "These runs hold more than one response to a question:",
+            [f"{run}: {surplus} too many" for run, surplus in twice],
+            "Run `eccdata evaluate` again: it writes the responses anew from the store.",
+        )
+
+
+def _table(views: Views, benchmark: str, name: str, sql: str) -> TableResult:
+    header = parse_header(sql, f"{benchmark}/{name}")
+    labels = {run.label for run in views.runs if run.identity["benchmark"] == benchmark}
+    try:
+        lacking = missing(views.connection, header, labels)
+        cursor = views.connection.execute(reading_query(views.connection, sql))
+        columns = tuple(column[0] for column in cursor.description or ())
+        rows = tuple(dict(zip(columns, row, strict=True)) for row in cursor.fetchall())
+    except duckdb.Error as error:
+        raise EccdataError(f"The table {benchmark}/{name} cannot be made. {query_error(error)}") from error
+    if unknown_columns := [column.name for column in header.columns if column.name not in columns]:
+        raise problem(
+            f"The header of {benchmark}/{name} shows columns that its query does not give:", unknown_columns
+        )
+    if not rows and not lacking:
+        lacking = [f"There is nothing to count: it needs {header.needs}."]
+    return TableResult(benchmark, name, header, sql, columns, rows, tuple(lacking))
+
+
+def write(made: Sequence[TableResult], out: Path, views: Views) -> None:
+    """Write tables and their index into a folder; a table that was not made leaves no file of its name behind."""
+    for table in made:
+        folder = out / table.benchmark
+        folder.mkdir(parents=True, exist_ok=True)
+        texts = {"sql": table.sql, "md": render.as_markdown(table.header, table.rows, table.missing)}
+        if table.made:
+            texts["csv"] = render.as_csv(table.columns, table.rows)
+            texts["tex"] = render.as_latex(table.header, table.rows, f"{table.benchmark}-{table.name}")
+        for suffix in SUFFIXES:
+            path = folder / f"{table.name}.{suffix}"
+            if suffix in texts:
+                _replace(path, texts[suffix])
+            else:
+                path.unlink(missing_ok=True)
+    _replace(out / "README.md", _index(made, views))
+    _replace(
+        out / "tables.json", orjson.dumps(_record(made, views), option=orjson.OPT_INDENT_2).decode() + "\n"
+    )
+
+
+def _replace(path: Path, text: str) -> None:
+    unfinished = path.with_name(f".{path.name}.incomplete")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+
+
+def _index(made: Sequence[TableResult], views: Views) -> str:
+    lines = [
+        "# Tables",
+        "",
+        "| table | in the paper | rows | what was missing or left out |",
+        "|---|---|---:|---|",
+    ]
+    for table in made:
+        of = f"[{table.header.title}]({table.benchmark}/{table.name}.md)"
+        sentences = " ".join(table.missing) or "nothing"
+        lines.append(f"| {of} | {table.header.paper} | {len(table.rows)} | {sentences.replace('|', '/')} |")
+    lines += [
+        "",
+        "## Runs that were counted",
+        "",
+        "| run | label | on | responses | failures |",
+        "|---|---|---|---:|---:|",
+    ]
+    for run in views.runs:
+        on = f"{run.identity['benchmark']} {run.identity['config']}, {run.identity['protocol']}"
+        options = ", ".join(f"{name}={value}" for name, value in run.options.items())
+        cells = [
+            f"{run.name} (`{run.identity['run_id']}`)",
+            run.label,
+            f"{on} ({options})",
+            run.responses,
+            run.failed,
+        ]
+        lines.append(f"| {' | '.join(str(cell).replace('|', '/') for cell in cells)} |")
+    lines += ["", *(f"- {note}" for note in views.notes)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _record(made: Sequence[TableResult], views: Views) -> dict[str, Any]:
+    return {
+        "eccdata": eccdata.__version__,
+        "duckdb": duckdb.__version__,
+        "notes": views.notes,
+        "runs": [
+            {"run": run.name, "label": run.label, "run_id": run.identity["run_id"], "folder": str(run.folder)}
+            for run in views.runs
+        ],
+        "tables": [
+            {
+                "benchmark": table.benchmark,
+                "name": table.name,
+                "title": table.header.title,
+                "paper": table.header.paper,
+                "rows": len(table.rows),
+                "missing": table.missing,
+                "sql_sha256": hashlib.sha256(table.sql.encode()).hexdigest(),
+            }
+            for table in made
+        ],
+    }

@@ -1,0 +1,183 @@
+"""The two views that every query reads: `responses`, a row a question, and `runs`, a row a run."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import orjson
+
+from eccdata.analysis.files import PROTOCOL, ReadOnlyFiles
+from eccdata.analysis.runs import IDENTITY, Run, check_identities, find_runs, label
+from eccdata.errors import EccdataError, problem
+from eccdata.requests import Status
+
+ANSWERED = ", ".join(f"'{status.value}'" for status in Status if status.answered)
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """An open connection, the runs behind it, and what has to be said about them.
+
+    Attributes:
+        connection: A DuckDB connection with the views `responses` and `runs` and the statistical macros.
+        runs: The runs, labelled.
+        notes: One sentence for each run left out, each model taken apart, each server that changed.
+
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    runs: tuple[Run, ...]
+    notes: tuple[str, ...]
+
+
+def connect(
+    results: Sequence[Path | str], *, threads: int | None = None, memory_limit: str | None = None
+) -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB connection with views over any number of results.
+
+    `responses` has the columns of all the runs' responses (null where a run lacks one) and besides `run` (the
+    run's name), `label` (the model's name, with what tells it from runs that must not be pooled with it, see
+    `eccdata.analysis.runs.label`) and `failed` (whether the response is a failure). `runs` has a row a run, with
+    its card as JSON. The macros are those of `macros.sql`. Nothing is copied: the views read the files.
+
+    The connection can read the runs' Parquet files and no other file, and can write none at all. Its settings
+    are locked. What a query cannot hold in memory goes to a folder in the system's temporary folder, which is
+    removed when the connection is closed.
+
+    Args:
+        results: Run folders, or folders that hold run folders.
+        threads: How many threads a query may use; as many as there are cores if none.
+        memory_limit: How much memory a query may use, such as `2GB`; DuckDB's default (80 %) if none.
+
+    Raises:
+        EccdataError: If `results` has no runs, a run without responses, a damaged file, or a run twice.
+
+    """
+    return open_views(results, threads=threads, memory_limit=memory_limit).connection
+
+
+def open_views(
+    results: Sequence[Path | str], *, threads: int | None = None, memory_limit: str | None = None
+) -> Views:
+    """Do what `connect` does, and give the runs and the notes on them too."""
+    found, left_out = find_runs(results)
+    names = {
+        f"{run}/{file}.parquet": path
+        for run, each in enumerate(found)
+        for file, path in enumerate(each.files)
+    }
+    connection = _open(threads, memory_limit)
+    try:
+        connection.register_filesystem(ReadOnlyFiles(names))
+        listed = ", ".join(f"'{PROTOCOL}://{name}'" for name in names)
+        source = f"read_parquet([{listed}], union_by_name = true)"
+        runs = _look(connection, found)
+        check_identities(runs)
+        runs, apart = label(runs)
+        _create_runs(connection, runs)
+        connection.execute(f"""
+            CREATE VIEW responses AS
+            SELECT response.*, status NOT IN ({ANSWERED}) AS failed, runs.run, runs.label
+            FROM {source} AS response JOIN runs USING (run_id)
+        """)  # noqa: S608 (names and statuses are ours)
+        connection.execute((files("eccdata.analysis") / "macros.sql").read_text("utf-8"))
+        connection.execute(f"SET allowed_directories = ['{PROTOCOL}://']")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+    except BaseException:
+        connection.close()
+        raise
+    unfinished = [
+        f"{run.name} is incomplete: {run.unasked} of its questions have not been asked."
+        for run in runs
+        if run.unasked
+    ]
+    return Views(connection, tuple(runs), (*left_out, *unfinished, *apart))
+
+
+def _open(threads: int | None, memory_limit: str | None) -> duckdb.DuckDBPyConnection:
+    spill = Path(tempfile.gettempdir()) / f"eccdata-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    config: dict[str, Any] = {
+        "temp_directory": str(spill),
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    if threads is not None:
+        config["threads"] = threads
+    if memory_limit is not None:
+        config["memory_limit"] = memory_limit
+    try:
+        connection = duckdb.connect(config=config)
+        connection.execute("SET TimeZone = 'UTC'")
+    except duckdb.Error as error:
+        raise EccdataError(f"DuckDB cannot be opened with these settings: {error}") from error
+    return connection
+
+
+def _look(connection: duckdb.DuckDBPyConnection, found: Sequence[Run]) -> list[Run]:
+    """Read from the responses who they are of and how many they are."""
+    runs, wrong = [], []
+    for index, run in enumerate(found):
+        listed = ", ".join(f"'{PROTOCOL}://{index}/{file}.parquet'" for file in range(len(run.files)))
+        rows = connection.execute(f"""
+            SELECT {", ".join(IDENTITY)}, count(*), count(*) FILTER (status NOT IN ({ANSWERED})),
+                list(DISTINCT server ORDER BY server) FILTER (server IS NOT NULL)
+            FROM read_parquet([{listed}], union_by_name = true) GROUP BY ALL ORDER BY ALL
+        """).fetchall()  # noqa: S608 (names and statuses are ours)
+        if len(rows) != 1 or None in rows[0][: len(IDENTITY)]:
+            wrong += [f"{run.folder}: {', '.join(map(str, row[: len(IDENTITY)]))}" for row in rows]
+            continue
+        *values, responses, failed, servers = rows[0]
+        if run.card and run.card.get("run_id") != values[0]:
+            wrong.append(
+                f"{run.folder}: card.json is of run {run.card.get('run_id')}, the responses of {values[0]}"
+            )
+        identity = dict(zip(IDENTITY, values, strict=True))
+        runs.append(
+            replace(run, identity=identity, server=tuple(servers or ()), responses=responses, failed=failed)
+        )
+    if wrong:
+        raise problem(
+            f"All responses in a run's folder have one {', '.join(IDENTITY)}, and these have not:",
+            wrong,
+            "Keep each run in a folder of its own.",
+        )
+    return runs
+
+
+def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> None:
+    connection.execute("""
+        CREATE TABLE runs (
+            run VARCHAR, label VARCHAR, run_id VARCHAR, benchmark VARCHAR, config VARCHAR, split VARCHAR,
+            protocol VARCHAR, system VARCHAR, model VARCHAR, options JSON, dataset VARCHAR, server VARCHAR[],
+            responses BIGINT, failed BIGINT, unasked BIGINT, started_at TIMESTAMPTZ, folder VARCHAR, card JSON
+        )
+    """)
+    connection.executemany(
+        f"INSERT INTO runs VALUES ({', '.join('?' * 18)})",  # noqa: S608 (question marks)
+        [
+            [
+                run.name,
+                run.label,
+                *(run.identity[key] for key in IDENTITY),
+                orjson.dumps(run.options).decode(),
+                run.dataset,
+                list(run.server),
+                run.responses,
+                run.failed,
+                run.unasked,
+                run.started_at,
+                str(run.folder),
+                orjson.dumps(run.card).decode(),
+            ]
+            for run in runs
+        ],
+    )
