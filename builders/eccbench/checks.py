@@ -83,7 +83,7 @@ def sequence_problems(table: pa.Table, config: MembershipConfig) -> list[str]:
     for owner, values in zip(owners, _query_columns(queries), strict=True):
         questions.append(Question(f"{names[owner]} query {seen[owner]}", owner, *values))
         seen[owner] += 1
-    found = stream_problems(table, list(streams.values()), config)
+    found = list(stream_problems(table, list(streams.values()), config))
     found += answer_problems(questions, streams, config)
     found += balance_problems(questions, dict(enumerate(names)), config)
     return found
@@ -173,4 +173,4 @@ def _query_columns(table: pa.Table) -> Iterator[tuple[bytes, int | None, int | N
 
 
 def _label(answer: int | None) -> str:
-    return ANSWERS.names[answer] if answer in range(len(ANSWERS.names)) else repr(answer)  # type: ignore[index]
+    return ANSWERS.names[answer] if answer in range(len(ANSWERS.names)) else repr(answer)

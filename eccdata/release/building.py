@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ import pyarrow.parquet as pq
 from eccdata import catalog
 from eccdata.builder import SETTINGS_NOT_SET, Builder, BuilderConfig
 from eccdata.errors import EccdataError, problem, unknown
+from eccdata.provenance import git_revision
 from eccdata.release import card, croissant
 from eccdata.release.description import license_text, read_description
 from eccdata.release.layout import CARD, CROISSANT, LICENSE, SUMS, sha256, write_json, write_sums
@@ -203,7 +202,7 @@ def _write_data(
         seed=seed,
         given={key: builders[name].settings[key] for name, settings in given.items() for key in settings},
         eccdata=version("eccdata"),
-        revision=revision(),
+        revision=git_revision(),
         libraries={name: version(name) for name in ("datasets", "mlcroissant", "numpy", "pyarrow")},
         configs={
             name: ConfigRecord(
@@ -230,17 +229,3 @@ def _is_release(folder: Path) -> bool:
     except EccdataError:
         return False
     return True
-
-
-@functools.cache
-def revision() -> str | None:
-    """Git revision of the package, where it runs from a checkout; `-dirty` where the checkout was changed."""
-    top = Path(__file__).parents[2]
-    if not (top / ".git").exists():
-        return None
-    command = ["git", "-C", str(top), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    try:
-        said = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return said.stdout.strip()

@@ -79,6 +79,6 @@ def load_dataset(
         raise EccdataError(f"split={split} cannot be streamed: only whole splits can, one at a time.")
     chosen = splits[0] if split is None and len(splits) == 1 else split
     if streaming:
-        return builder.as_streaming_dataset(split=chosen)  # type: ignore[no-any-return]
+        return builder.as_streaming_dataset(split=chosen)
     builder.download_and_prepare(num_proc=num_proc)
-    return builder.as_dataset(split=chosen)  # type: ignore[no-any-return]
+    return builder.as_dataset(split=chosen)

@@ -11,11 +11,11 @@ from typing import Any
 import datasets
 import pyarrow.parquet as pq
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
-from huggingface_hub.errors import (
+from huggingface_hub.errors import (  # type: ignore[attr-defined]
     GatedRepoError,
     HfHubHTTPError,
     HFValidationError,
-    HTTPError,  # type: ignore[attr-defined]
+    HTTPError,
     LocalTokenNotFoundError,
     RepositoryNotFoundError,
     RevisionNotFoundError,

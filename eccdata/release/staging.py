@@ -12,6 +12,15 @@ from filelock import FileLock, Timeout
 
 from eccdata.errors import EccdataError
 
+_UNWRITABLE = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.ENAMETOOLONG,
+    errno.EEXIST,  # a file stands where a folder above it is needed
+}
+
 
 @contextmanager
 def staged(out: Path, *, force: bool, replaceable: Callable[[Path], bool]) -> Iterator[Path]:
@@ -65,7 +74,7 @@ def told(out: Path) -> Iterator[None]:
                 f"There is no space left for {out} ({free / 1e6:,.0f} MB free). Nothing was left behind: "
                 "make room, or choose another --out, and run it again."
             ) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+        if error.errno in _UNWRITABLE:
             raise EccdataError(
                 f"{out} cannot be written: {error.strerror}. Choose an --out that you may write to."
             ) from error

@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._answer()
 
-    do_HEAD = do_POST = do_PUT = do_GET
+    do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815
 
     def _answer(self) -> None:
         self.address = urlsplit(self.path)
