@@ -159,7 +159,7 @@ def _common_prefixes(
     return shared
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def _logarithms(length: int) -> NDArray[np.float64]:
     """log2 of 2, 3, …, length, by the C library's function: NumPy's own differs with the processor."""
     logarithms = np.array([math.log2(i) for i in range(2, length + 1)])

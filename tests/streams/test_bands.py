@@ -48,7 +48,6 @@ def test_every_rate_is_in_the_band_and_is_the_streams_own(low: Cells) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pooled_rates_have_the_published_mean_and_deviation(low: Cells, seed: int) -> None:
     rates = np.array([stream.rate for length in LENGTHS for stream in low[seed, length]])
-    print(f"seed {seed}: mean {rates.mean():.3f}, standard deviation {rates.std():.3f}")
     assert rates.mean() == pytest.approx(0.67, abs=0.05)
     assert rates.std() == pytest.approx(0.16, abs=0.05)
     assert rates.min() < 0.4
@@ -58,7 +57,6 @@ def test_pooled_rates_have_the_published_mean_and_deviation(low: Cells, seed: in
 @pytest.mark.parametrize("length", LENGTHS)
 def test_rates_are_much_the_same_at_every_length(low: Cells, length: int) -> None:
     rates = np.array([stream.rate for seed in SEEDS for stream in low[seed, length]])
-    print(f"length {length}: mean {rates.mean():.3f}, standard deviation {rates.std():.3f}")
     assert rates.mean() == pytest.approx(0.67, abs=0.12)
     assert rates.std() == pytest.approx(0.16, abs=0.07)
 

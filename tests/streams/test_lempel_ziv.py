@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import DTypeLike
 
@@ -46,6 +46,7 @@ def test_a_match_may_overlap_its_source_and_run_to_the_end() -> None:
 
 
 @given(Sequences)
+@settings(deadline=None)
 @example([])
 @example([0])
 @example([0] * 33)
@@ -58,6 +59,7 @@ def test_matches_are_those_of_the_definition(symbols: list[int]) -> None:
 
 
 @given(Sequences.filter(lambda symbols: len(symbols) > 1))
+@settings(deadline=None)
 def test_the_rate_is_that_of_the_definition(symbols: list[int]) -> None:
     matches = longest_previous_factors_by_definition(symbols)
     terms = [(matches[i - 1] + 1) / math.log2(i) for i in range(2, len(symbols) + 1)]
@@ -65,6 +67,7 @@ def test_the_rate_is_that_of_the_definition(symbols: list[int]) -> None:
 
 
 @given(Sequences.filter(lambda symbols: len(symbols) > 1), st.permutations(range(5)))
+@settings(deadline=None)
 def test_what_the_symbols_are_called_is_no_matter(symbols: list[int], names: list[int]) -> None:
     renamed = [names[symbol] * 1000 - 7 for symbol in symbols]
     assert lempel_ziv_rate(symbols) == lempel_ziv_rate(renamed)

@@ -91,6 +91,7 @@ def test_without_a_matching_context_all_symbols_are_equally_likely(prefix: list[
 
 
 @given(rule_sets(), st.lists(st.integers(0, 4), max_size=12))
+@settings(deadline=None)
 def test_next_probabilities_are_those_of_the_definition(rules: RuleSet, prefix: list[int]) -> None:
     prefix = [symbol % rules.alphabet_size for symbol in prefix]
     expected = next_probabilities_by_definition(rules, prefix)
@@ -100,7 +101,7 @@ def test_next_probabilities_are_those_of_the_definition(rules: RuleSet, prefix: 
 
 
 @given(rule_sets(), st.lists(st.floats(0, 1, exclude_max=True), max_size=40))
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_each_symbol_is_where_its_uniform_number_falls(rules: RuleSet, numbers: list[float]) -> None:
     drawn = rules.sample(len(numbers), Scripted(numbers))  # type: ignore[arg-type]
     for i, (symbol, number) in enumerate(zip(drawn.tolist(), numbers, strict=True)):

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eccdata.errors import EccdataError
@@ -66,6 +66,7 @@ def test_keys_that_look_alike_are_told_apart(
 
 
 @given(Keys, Keys)
+@settings(deadline=None)
 def test_different_keys_never_share_a_generator(one: list[str | int], other: list[str | int]) -> None:
     assert (words(0, *one) == words(0, *other)) == (one == other)
 
