@@ -1,0 +1,1 @@
+"""Video: lanes and glyphs, MP4 writing, and reading the pictures back."""
