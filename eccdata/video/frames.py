@@ -14,7 +14,7 @@ SIZE = 448
 FRAMES = len(LETTERS) * LANES
 """How many different frames there are; frame symbol × 3 + lane shows that letter on that belt."""
 
-# Everything but shapes lies on the 16-pixel grid of H.264's macroblocks, where edges cost next to nothing.
+# Everything but shapes lies on the 8-pixel grid of H.264's transform, where edges cost next to nothing.
 BELT_TOP, BELT_WIDTH, GAP = 64, 128, 16
 PARCEL = 112
 LETTER_TOP = BELT_TOP + (SIZE - BELT_TOP - PARCEL) // 32 * 16
