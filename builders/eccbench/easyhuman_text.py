@@ -36,8 +36,8 @@ class EasyHumanTextConfig(MembershipConfig):
     Attributes:
         lengths: Symbols of the streams.
         structures: `repeating-pattern` repeats a uniformly drawn motif, `counting-disruption` a count by one.
-        streams: Streams of each length and structure. With seven of them there are 224 questions a length, of
-            which the accuracies in the paper's Table 1 are multiples.
+        streams: Streams of each length and structure. The paper does not say how many; with seven there are 224
+            questions a length, and its open models' accuracies at length 256 are multiples of 1/224.
 
     """
 

@@ -130,7 +130,7 @@ class Tokens(Builder):
     def table(self, cell: Cell) -> pa.Table:
         """The sequences of one cell."""
         rows = self._test_rows if cell.split == "test" else self._training_rows
-        return pa.concat_tables(rows(cell)).combine_chunks()
+        return pa.concat_tables(rows(cell, self.features().arrow_schema)).combine_chunks()
 
     def check(self, table: pa.Table) -> list[str]:
         """Re-derive answers, positions, rates, bands and balance from the streams in `table`."""
@@ -140,7 +140,7 @@ class Tokens(Builder):
         """How far one gets on the test streams without a memory for order, or without any."""
         return findings(read("test")) if self.config.test_lengths else ""
 
-    def _training_rows(self, cell: Cell) -> Iterator[pa.Table]:
+    def _training_rows(self, cell: Cell, schema: pa.Schema) -> Iterator[pa.Table]:
         config = self.config
         shortest, longest = config.candidate_lengths
         for start in range(cell.start - cell.start % BLOCK, cell.stop, BLOCK):
@@ -158,19 +158,19 @@ class Tokens(Builder):
                 alphabet_size=config.alphabet_size,
                 cell=f"the block from {name} on",
             )
-            rows = self._block_table(cell.split, start, symbols, lengths, block)
+            rows = self._block_table(schema, cell.split, start, symbols, lengths, block)
             first = max(cell.start - start, 0)
             yield rows.slice(first, cell.stop - start - first)
 
     def _block_table(
         self,
+        schema: pa.Schema,
         split: str,
         start: int,
         symbols: NDArray[np.uint8],
         lengths: NDArray[np.int64],
         block: QueryBlock,
     ) -> pa.Table:
-        schema = self.features().arrow_schema
         negative = block.positions.ravel() < 0
         inside = np.arange(block.candidates.shape[2]) < block.lengths[:, :, None]
         queries = pa.StructArray.from_arrays(
@@ -195,9 +195,8 @@ class Tokens(Builder):
         }
         return pa.Table.from_arrays([columns[field.name] for field in schema], schema=schema)
 
-    def _test_rows(self, cell: Cell) -> Iterator[pa.Table]:
+    def _test_rows(self, cell: Cell, schema: pa.Schema) -> Iterator[pa.Table]:
         config = self.config
-        schema = self.features().arrow_schema
         length, band = int(cell.key["length"]), str(cell.key["band"])
         shortest, longest = config.candidate_lengths
         for index in range(cell.start, cell.stop):

@@ -38,8 +38,8 @@ class UniformNegatives:
         """Draw an absent candidate; its kind is `uniform`."""
         length = len(positive)
         windows, size = self._windows[length], self._alphabet_size
-        if size**length > 4 * (len(windows) + len(used)):
-            while True:  # three draws of four are kept
+        if 16 * (size**length - len(windows) - len(used)) > size**length:
+            while True:  # of sixteen draws at least one is kept
                 found = rng.integers(size, size=length, dtype=np.uint8).tobytes()
                 if found not in windows and found not in used:
                     return found, "uniform"
