@@ -1,0 +1,191 @@
+"""A real SGLang server as a context manager: started on a free port of the loopback, never left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from support.sglang_environment import HOME, Environment
+
+START_LIMIT_S = 300.0
+STOP_LIMIT_S = 30.0
+REPLY_LIMIT_S = 300.0
+THREADS = 1
+"""More do not pay on few cores: threads that wait for each other spin, and take the cores from those who work."""
+FIXED = (
+    *("--device", "cpu", "--dtype", "float32", "--attention-backend", "torch_native"),
+    *("--sampling-backend", "pytorch"),
+    *("--cuda-graph-backend-decode", "disabled", "--cuda-graph-backend-prefill", "disabled"),
+    # one that spins while it has nothing to do takes a core from the client under test
+    *("--sleep-on-idle", "--enable-metrics", "--enable-cache-report"),
+    *("--host", "127.0.0.1"),
+)
+CHAT = re.compile(r'"POST /v1/chat/completions HTTP/1\.1" (\d{3})')
+ACTIVE = re.compile(
+    r'^sglang:http_requests_active\{endpoint="/v1/chat/completions",.*\} (\S+)$', re.MULTILINE
+)
+
+
+class Server:
+    """One model behind SGLang; entering starts it and leaving stops it.
+
+    Attributes:
+        name: The name the model is served under.
+        port: It stays the same over restarts.
+        key: The API key it wants.
+        log: Where the server's output goes.
+
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        model: Path,
+        log: Path,
+        *,
+        name: str,
+        context_length: int,
+    ) -> None:
+        self.environment = environment
+        self.model = model
+        self.log = log
+        self.name = name
+        self.arguments: dict[str, str | int] = {
+            "context-length": context_length,
+            "max-total-tokens": 16384,
+            # it draws one at each start otherwise, and then is another server each time
+            "random-seed": 1,
+        }
+        self.port = _free_port()
+        self.key = secrets.token_hex(16)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def base_url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start it and wait until it is healthy."""
+        assert self._process is None, "it runs already"
+        command = [
+            *(str(self.environment.python), str(HOME / "serve.py"), str(os.getpid())),
+            *("--model-path", str(self.model), "--served-model-name", self.name),
+            *("--port", str(self.port), "--api-key", self.key),
+            *FIXED,
+            *(part for name, value in self.arguments.items() for part in (f"--{name}", str(value))),
+        ]
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self.environment.variables(threads=THREADS),
+                # its own group: Ctrl-C in a terminal is pytest's affair, and a group can be killed as one
+                start_new_session=True,
+            )
+        try:
+            self._wait_until_healthy(self._process)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """SIGTERM, and SIGKILL to its whole process group where it does not end; returns when it is gone."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(STOP_LIMIT_S)
+        finally:
+            # Where it ended by itself its workers did too: they watch their parent.
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def restart(self, **changed: str | int) -> None:
+        """Stop it and start it again on the same port, with some arguments changed (`random_seed=2`)."""
+        self.stop()
+        self.arguments |= {name.replace("_", "-"): value for name, value in changed.items()}
+        self.start()
+
+    def chat(self, messages: Sequence[Mapping[str, Any]], **fields: Any) -> tuple[int, Any]:
+        """One plain greedy chat completion, with no code of the project between: HTTP status and JSON."""
+        body = {"model": self.name, "messages": list(messages), "temperature": 0.0, **fields}
+        request = self._request("/v1/chat/completions", json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=REPLY_LIMIT_S) as reply:
+                return reply.status, json.load(reply)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def chats(self) -> Counter[int]:
+        """How many chat completions it has ended, by HTTP status: its own access log, over all its restarts."""
+        return Counter(map(int, CHAT.findall(self.log.read_text(errors="replace"))))
+
+    def wait_until_idle(self) -> None:
+        """Wait until it works on no chat completion."""
+        end = time.monotonic() + REPLY_LIMIT_S
+        while time.monotonic() < end:
+            with urllib.request.urlopen(self._request("/metrics"), timeout=30) as reply:
+                active = ACTIVE.search(reply.read().decode())
+            if active is None or float(active[1]) == 0:
+                return
+            time.sleep(0.1)
+        raise RuntimeError(
+            f"It still works on chat completions after {REPLY_LIMIT_S:.0f} s.\n{self._last_words()}"
+        )
+
+    def _request(self, path: str, body: bytes | None = None) -> urllib.request.Request:
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        return urllib.request.Request(self.base_url + path, body, headers)
+
+    def _wait_until_healthy(self, process: subprocess.Popen[bytes]) -> None:
+        end = time.monotonic() + START_LIMIT_S
+        while time.monotonic() < end:
+            if process.poll() is not None:
+                raise RuntimeError(f"SGLang exited with {process.returncode}.\n{self._last_words()}")
+            try:
+                with urllib.request.urlopen(f"{self.base_url}/health", timeout=10):
+                    return
+            except (OSError, http.client.HTTPException):  # nobody listens yet, or 503 while it loads
+                time.sleep(0.2)
+        raise RuntimeError(f"SGLang was not healthy within {START_LIMIT_S:.0f} s.\n{self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join([f"The last of {self.log}:", *lines[-30:]])
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
