@@ -4,10 +4,10 @@
 CREATE MACRO wilson(successes, trials) AS
   CASE WHEN trials > 0 THEN {
     low: greatest(0, (successes + 1.959963984540054e0 ** 2 / 2
-      - 1.959963984540054e0 * sqrt(successes * (trials - successes) / trials::DOUBLE + 1.959963984540054e0 ** 2 / 4))
+      - 1.959963984540054e0 * sqrt(successes::DOUBLE * (trials - successes) / trials + 1.959963984540054e0 ** 2 / 4))
       / (trials + 1.959963984540054e0 ** 2)),
     high: least(1, (successes + 1.959963984540054e0 ** 2 / 2
-      + 1.959963984540054e0 * sqrt(successes * (trials - successes) / trials::DOUBLE + 1.959963984540054e0 ** 2 / 4))
+      + 1.959963984540054e0 * sqrt(successes::DOUBLE * (trials - successes) / trials + 1.959963984540054e0 ** 2 / 4))
       / (trials + 1.959963984540054e0 ** 2))
   } END;
 
@@ -27,8 +27,8 @@ CREATE MACRO fisher_one_sided(kept_right, kept_wrong, declined_right, declined_w
 
 -- What a bootstrap draws: `size` of `size` streams with replacement, `replicates` times over. Each draw is a hash
 -- of its replicate, its slot and `key`, which keeps bootstraps apart that have to be independent: so it is the same
--- with any number of threads. The hash is Wellons' lowbias32, taken twice, and not DuckDB's own hash(), which may
--- change from one version to the next. Fewer than two streams cannot be redrawn.
+-- with any number of threads. The hash is Wellons' triple32, taken twice with the key between, and not DuckDB's own
+-- hash(), which may change from one version to the next. Fewer than two streams cannot be redrawn.
 CREATE MACRO bootstrap_draws(sizes, key, replicates) AS TABLE
   WITH sizes AS (SELECT unnest(list_distinct(sizes)) AS size),
   counted AS (
@@ -36,12 +36,16 @@ CREATE MACRO bootstrap_draws(sizes, key, replicates) AS TABLE
     FROM sizes CROSS JOIN range(replicates) AS r(replicate) CROSS JOIN LATERAL (SELECT unnest(range(size)) AS slot)
     WHERE size > 1
   ),
-  first_1 AS (SELECT * REPLACE ((xor(h, h >> 16) * 2146121005) & 4294967295 AS h) FROM counted),
-  first_2 AS (SELECT * REPLACE ((xor(h, h >> 15) * 2221713035) & 4294967295 AS h) FROM first_1),
-  keyed AS (SELECT * REPLACE (xor(xor(h, h >> 16), key::UBIGINT) AS h) FROM first_2),
-  second_1 AS (SELECT * REPLACE ((xor(h, h >> 16) * 2146121005) & 4294967295 AS h) FROM keyed),
-  second_2 AS (SELECT * REPLACE ((xor(h, h >> 15) * 2221713035) & 4294967295 AS h) FROM second_1),
-  hashed AS (SELECT * REPLACE (xor(h, h >> 16) AS h) FROM second_2)
+  first_1 AS (SELECT * REPLACE ((xor(h, h >> 17) * 3982152891) & 4294967295 AS h) FROM counted),
+  first_2 AS (SELECT * REPLACE ((xor(h, h >> 11) * 2890668881) & 4294967295 AS h) FROM first_1),
+  first_3 AS (SELECT * REPLACE ((xor(h, h >> 15) * 830770091) & 4294967295 AS h) FROM first_2),
+  keyed AS (
+    SELECT * REPLACE (xor(xor(h, h >> 14), (key::UBIGINT * 2654435769) & 4294967295) AS h) FROM first_3
+  ),
+  second_1 AS (SELECT * REPLACE ((xor(h, h >> 17) * 3982152891) & 4294967295 AS h) FROM keyed),
+  second_2 AS (SELECT * REPLACE ((xor(h, h >> 11) * 2890668881) & 4294967295 AS h) FROM second_1),
+  second_3 AS (SELECT * REPLACE ((xor(h, h >> 15) * 830770091) & 4294967295 AS h) FROM second_2),
+  hashed AS (SELECT * REPLACE (xor(h, h >> 14) AS h) FROM second_3)
   SELECT size, replicate, (1 + ((h * size::UBIGINT) >> 32))::INTEGER AS stream FROM hashed;
 
 -- The stream-cluster bootstrap (eccbench.txt, B.8): for each size in `sizes` and each replicate, how often each

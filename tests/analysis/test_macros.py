@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest, chisquare, fisher_exact
+from support.bootstrap import draws, interval, redraw
+
+MACROS = (files("eccdata.analysis") / "macros.sql").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        connection.execute(MACROS)
+        yield connection
+
+
+def value(con: duckdb.DuckDBPyConnection, expression: str) -> Any:
+    return con.execute(f"SELECT {expression}").fetchall()[0][0]
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.lists(st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=20)
+)
+def test_wilson_is_scipys(con: duckdb.DuckDBPyConnection, cases: list[tuple[int, int]]) -> None:
+    listed = ", ".join(map(str, cases))
+    ours = con.execute(f"SELECT k, n, wilson(k, n) FROM (VALUES {listed}) AS cases(k, n)").fetchall()
+    for k, n, interval in ours:
+        theirs = binomtest(k, n).proportion_ci(method="wilson")
+        assert (interval["low"], interval["high"]) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+        assert 0 <= interval["low"] <= k / n + 1e-12
+        assert k / n - 1e-12 <= interval["high"] <= 1
+
+
+def test_wilson_of_nothing_is_nothing(con: duckdb.DuckDBPyConnection) -> None:
+    assert value(con, "wilson(0, 0)") is None
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.tuples(*[st.integers(0, 600)] * 4), min_size=20))
+def test_fisher_is_scipys(con: duckdb.DuckDBPyConnection, splits: list[tuple[int, int, int, int]]) -> None:
+    listed = ", ".join(map(str, splits))
+    ours = con.execute(
+        f"SELECT *, fisher_one_sided(a, b, c, d) FROM (VALUES {listed}) AS splits(a, b, c, d)"
+    ).fetchall()
+    for a, b, c, d, p in ours:
+        theirs = fisher_exact([[a, b], [c, d]], alternative="greater").pvalue
+        assert p == pytest.approx(theirs, abs=1e-9, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("split", "gap", "p"),
+    [
+        # rows of Table 10 whose n, coverage, accuracy, gap and p leave one possible split of arm A's answers:
+        # kept right, kept wrong, declined right, declined wrong
+        ((543, 87, 7, 2), "+0.084", "0.363"),
+        ((156, 27, 75, 25), "+0.102", "0.026"),
+        ((26, 15, 25, 18), "+0.053", "0.393"),
+        ((259, 153, 14, 10), "+0.045", "0.404"),
+        ((16, 3, 40, 14), "+0.101", "0.287"),
+        ((665, 255, 15, 8), "+0.071", "0.297"),
+        ((138, 26, 2, 3), "+0.441", "0.036"),
+        ((82, 31, 3, 9), "+0.476", "0.002"),
+        ((117, 46, 7, 3), "+0.018", "0.576"),
+        ((175, 30, 11, 3), "+0.068", "0.354"),
+        ((138, 51, 8, 6), "+0.159", "0.166"),
+    ],
+)
+def test_fisher_gives_the_papers_p(
+    con: duckdb.DuckDBPyConnection, split: tuple[int, int, int, int], gap: str, p: str
+) -> None:
+    kept_right, kept_wrong, declined_right, declined_wrong = split
+    difference = kept_right / (kept_right + kept_wrong) - declined_right / (declined_right + declined_wrong)
+    assert f"{difference:+.3f}" == gap
+    assert f"{value(con, f'fisher_one_sided{split}'):.3f}" == p
+
+
+@pytest.mark.parametrize("key", [0, 1, 2])
+@pytest.mark.parametrize("size", [2, 3, 20, 80, 401])
+def test_weights_count_the_draws_of_an_independent_implementation(
+    con: duckdb.DuckDBPyConnection, size: int, key: int
+) -> None:
+    rows = con.execute(
+        f"SELECT weights FROM bootstrap_weights([{size}], key := {key}) ORDER BY replicate"
+    ).fetchall()
+    ours = np.array([weights for (weights,) in rows])
+    theirs = np.stack([np.bincount(picked, minlength=size) for picked in draws(size, key)])
+    assert ours.shape == (4000, size)
+    assert (ours == theirs).all()
+
+
+@pytest.mark.parametrize("size", [2, 7, 20, 80])
+def test_draws_are_uniform_and_independent(size: int) -> None:
+    picked = draws(size)
+    assert chisquare(np.bincount(picked.ravel(), minlength=size)).pvalue > 1e-3
+    # neighbouring slots, neighbouring replicates, and the two keys that compression uses
+    pairs = (
+        (picked[:, :-1], picked[:, 1:]),
+        (picked[:-1], picked[1:]),
+        (draws(size, key=1), draws(size, key=2)),
+    )
+    for left, right in pairs:
+        joint = np.bincount((left * size + right).ravel(), minlength=size * size)
+        assert chisquare(joint).pvalue > 1e-3
+
+
+def test_bootstrap_has_the_textbook_spread(con: duckdb.DuckDBPyConnection) -> None:
+    """The variance of the mean of redrawn streams is the streams' variance over their number."""
+    counts = np.arange(20) ** 1.5
+    (spread, middle), *_ = con.execute(
+        "SELECT var_pop(mean), avg(mean) FROM (SELECT redrawn(weights, ?) / 20 AS mean FROM bootstrap_weights([20]))",
+        [counts.tolist()],
+    ).fetchall()
+    assert spread == pytest.approx(counts.var() / 20, rel=0.1)
+    assert middle == pytest.approx(counts.mean(), rel=0.01)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_draws_do_not_depend_on_threads(threads: int) -> None:
+    with duckdb.connect(config={"threads": threads}) as con:
+        con.execute(MACROS)
+        rows = con.execute("SELECT weights FROM bootstrap_weights([40]) ORDER BY replicate").fetchall()
+    assert (np.array([w for (w,) in rows])[:3, :8] == FIRST_WEIGHTS).all()
+
+
+FIRST_WEIGHTS = np.stack([np.bincount(picked, minlength=40)[:8] for picked in draws(40)[:3]])
+
+
+def test_interval_is_numpys_quantiles_of_what_is_defined(con: duckdb.DuckDBPyConnection) -> None:
+    values = np.random.default_rng(5).normal(size=997)
+    values[::10] = np.nan
+    listed = ", ".join("NULL" if np.isnan(v) else repr(float(v)) for v in values)
+    ours = value(con, f"(SELECT interval_95(v) FROM (SELECT unnest([{listed}]::DOUBLE[]) AS v))")
+    assert ours == pytest.approx(interval(values))
+    assert value(con, "(SELECT interval_95(v) FROM (SELECT NULL::DOUBLE AS v))") is None
+
+
+def test_redrawn_ratio_is_numpys(con: duckdb.DuckDBPyConnection) -> None:
+    right, asked = [3, 0, 16, 8, 5], [16, 4, 16, 16, 9]
+    rows = con.execute(
+        "SELECT redrawn(weights, ?) / redrawn(weights, ?) FROM bootstrap_weights([5], key := 9) ORDER BY replicate",
+        [right, asked],
+    ).fetchall()
+    theirs = redraw(lambda totals: totals[0] / totals[1], right, asked, key=9)
+    assert np.array(rows)[:, 0] == pytest.approx(theirs, abs=1e-12)
+
+
+def test_one_stream_cannot_be_redrawn(con: duckdb.DuckDBPyConnection) -> None:
+    assert con.execute("FROM bootstrap_weights([0, 1])").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("lengths", "pools"),
+    [
+        ([8], [[8]]),
+        ([512, 1024], [[512], [1024], [512, 1024]]),
+        ([8, 512], [[8], [512], [8, 512]]),
+        ([8, 512, 1024], [[8], [512], [1024], [512, 1024], [8, 512, 1024]]),
+    ],
+)
+def test_pools(con: duckdb.DuckDBPyConnection, lengths: list[int], pools: list[list[int]]) -> None:
+    assert sorted(value(con, f"pools({lengths}, [512, 1024])")) == sorted(pools)

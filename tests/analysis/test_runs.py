@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.results import SCHEMA, cell, write_run
+
+from eccdata.analysis.runs import find_runs
+from eccdata.analysis.views import open_views
+from eccdata.errors import EccdataError
+
+QUESTIONS = cell(["rw", "r-"])
+
+
+def labels(*folders: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    views = open_views(folders)
+    views.connection.close()
+    return {run.name: run.label for run in views.runs}, views.notes
+
+
+def test_a_run_or_a_folder_of_runs(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "results" / "one", QUESTIONS, parts=2)
+    two = write_run(tmp_path / "results" / "two", QUESTIONS, arm="a")
+    (tmp_path / "results" / "tables").mkdir()
+    (tmp_path / "results" / "note.txt").write_text("no run")
+    runs, notes = find_runs([tmp_path / "results"])
+    assert [run.folder for run in runs] == [one, two]
+    assert [run.name for run in runs] == ["one", "two"]
+    assert [len(run.files) for run in runs] == [2, 1]
+    assert notes == []
+    again, _ = find_runs([str(two), tmp_path / "results", one])
+    assert [run.name for run in again] == ["two", "one"]
+
+
+def test_names_take_parents_where_they_must(tmp_path: Path) -> None:
+    for seed in ("s0", "s1"):
+        write_run(tmp_path / seed / "window", QUESTIONS, dataset=seed)
+    runs, _ = find_runs([tmp_path / "s0", tmp_path / "s1"])
+    assert [run.name for run in runs] == ["s0/window", "s1/window"]
+
+
+def test_the_card_is_read(tmp_path: Path) -> None:
+    write_run(
+        tmp_path / "run", QUESTIONS, arm="b", dataset="sha256:abc", unasked=7, options={"max_tokens": 9}
+    )
+    (run,), _ = find_runs([tmp_path / "run"])
+    assert run.options == {"arm": "b", "max_tokens": 9}
+    assert run.dataset == "sha256:abc"
+    assert run.unasked == 7
+    assert run.started_at is not None
+    assert run.started_at.isoformat() == "2026-01-01T00:00:00+00:00"
+
+
+def test_wrong_results_are_told_together(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    begun = tmp_path / "begun"
+    (begun / "responses").mkdir(parents=True)
+    with pytest.raises(EccdataError) as caught:
+        find_runs([tmp_path / "empty", tmp_path / "file", tmp_path / "nowhere", begun])
+    message = str(caught.value)
+    for words in (
+        "empty: is no run and holds none",
+        "file: is no folder",
+        "nowhere: does not exist",
+        "begun: has no responses",
+    ):
+        assert words in message
+    with pytest.raises(EccdataError, match="No results"):
+        find_runs([])
+
+
+def test_a_run_that_has_only_begun_is_left_out_of_a_folder_of_runs(tmp_path: Path) -> None:
+    write_run(tmp_path / "done", QUESTIONS)
+    (tmp_path / "begun" / "responses").mkdir(parents=True)
+    (tmp_path / "none" / "responses").mkdir(parents=True)
+    pq.write_table(SCHEMA.empty_table(), tmp_path / "none" / "responses" / "part.parquet")
+    runs, notes = find_runs([tmp_path])
+    assert [run.name for run in runs] == ["done"]
+    assert len(notes) == 2
+    assert "begun has no responses yet" in notes[0]
+
+
+def test_damaged_and_foreign_files_are_told_together(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", QUESTIONS)
+    (run / "responses" / "x.parquet").write_bytes(b"PAR1 and then nothing")
+    pq.write_table(pa.table({"a": [1]}), run / "responses" / "y.parquet")
+    with pytest.raises(EccdataError, match=r"(?s)x\.parquet.*y\.parquet: lacks run_id, benchmark"):
+        find_runs([run])
+
+
+def test_a_broken_card_is_told(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", QUESTIONS)
+    (run / "card.json").write_text("{")
+    with pytest.raises(EccdataError, match=r"card\.json is no JSON"):
+        find_runs([run])
+
+
+def test_the_same_run_twice(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", QUESTIONS)
+    shutil.copytree(one, tmp_path / "copy")
+    with pytest.raises(EccdataError, match=r"(?s)more than once.*/one, .*/copy"):
+        open_views([one, tmp_path / "copy"])
+
+
+def test_two_runs_in_one_folder(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", QUESTIONS)
+    two = write_run(tmp_path / "two", QUESTIONS, arm="a")
+    shutil.copy(two / "responses" / "part-00000.parquet", one / "responses" / "part-00001.parquet")
+    with pytest.raises(EccdataError, match="a folder of its own"):
+        open_views([one])
+
+
+def test_a_card_of_another_run(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", QUESTIONS)
+    two = write_run(tmp_path / "two", QUESTIONS, arm="a")
+    shutil.copy(two / "card.json", one / "card.json")
+    with pytest.raises(EccdataError, match=r"card\.json is of run"):
+        open_views([one])
+
+
+def test_arms_of_a_model_share_its_label(tmp_path: Path) -> None:
+    for arm in ("none", "a", "b"):
+        write_run(tmp_path / arm, QUESTIONS, arm=arm)
+    write_run(tmp_path / "human", cell(["r"]), config="easyhuman-text", dataset="other")
+    named, notes = labels(tmp_path)
+    assert set(named.values()) == {"model"}
+    assert notes == ()
+
+
+def test_runs_on_other_data_are_kept_apart_arm_by_arm(tmp_path: Path) -> None:
+    for seed in ("0", "1"):
+        for arm in ("a", "b"):
+            write_run(tmp_path / f"{arm}-{seed}", QUESTIONS, arm=arm, dataset=f"digest-of-seed-{seed}")
+    named, notes = labels(tmp_path)
+    assert named == {
+        "a-0": "model [data f-seed-0]",
+        "b-0": "model [data f-seed-0]",
+        "a-1": "model [data f-seed-1]",
+        "b-1": "model [data f-seed-1]",
+    }
+    assert re.match(
+        r"model on text is 2 rows, for its runs differ: \[data f-seed-0\] is a-0, b-0; ", notes[0]
+    )
+
+
+def test_arms_on_different_data_are_never_paired(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", QUESTIONS, arm="a", dataset="data0000")
+    write_run(tmp_path / "b", QUESTIONS, arm="b", dataset="data1111")
+    named, notes = labels(tmp_path)
+    assert named == {"a": "model [data data0000]", "b": "model [data data1111]"}
+    assert len(notes) == 1
+
+
+def test_other_options_and_systems_are_kept_apart(tmp_path: Path) -> None:
+    write_run(tmp_path / "plain", QUESTIONS)
+    write_run(tmp_path / "short", QUESTIONS, options={"max_tokens": 16})
+    write_run(tmp_path / "local", QUESTIONS, system="transformers")
+    named, _ = labels(tmp_path)
+    assert named == {
+        "local": "model [transformers]",
+        "plain": "model [sglang]",
+        "short": "model [sglang, max_tokens=16]",
+    }
+
+
+def test_servers_are_told_where_arms_differ_and_kept_apart_where_an_arm_is_doubled(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "a", QUESTIONS, arm="a", server="1111111122")
+    two = write_run(tmp_path / "b", QUESTIONS, arm="b", server="3333333344")
+    named, notes = labels(one, two)
+    assert set(named.values()) == {"model"}
+    assert notes == ("model on text: its runs were answered by different servers (a, b).",)
+    write_run(tmp_path / "a2", QUESTIONS, arm="a", server="3333333344")
+    named, _ = labels(tmp_path)
+    assert named == {
+        "a": "model [server 11111111]",
+        "a2": "model [server 33333333]",
+        "b": "model [server 33333333]",
+    }
+
+
+def test_without_cards_runs_that_cannot_be_told_apart_go_by_their_names(tmp_path: Path) -> None:
+    write_run(tmp_path / "x", QUESTIONS, card=False)
+    write_run(tmp_path / "y", QUESTIONS, card=False, options={"max_tokens": 16})
+    named, notes = labels(tmp_path)
+    assert named == {"x": "model [x]", "y": "model [y]"}
+    assert len(notes) == 1
+
+
+def test_an_incomplete_run_is_noted(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", QUESTIONS, unasked=12)
+    _, notes = labels(tmp_path / "run")
+    assert notes == ("run is incomplete: 12 of its questions have not been asked.",)
