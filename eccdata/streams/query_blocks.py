@@ -88,12 +88,12 @@ def membership_block(
         digits = rng.integers(1, alphabet_size + 1, size=(*sizes.shape, longest), dtype=np.uint16)
         return digits, np.full(sizes.shape, -1)
 
-    positives, starts, badly_copied = _draw(index, sizes, copied, may_occur=True)
-    negatives, nowhere, badly_uniform = _draw(index, sizes, uniform, may_occur=False)
+    positives, numbers, starts, badly_copied = _draw(index, sizes, copied, may_occur=True)
+    negatives, _, nowhere, badly_uniform = _draw(index, sizes, uniform, may_occur=False)
 
     order = rng.permuted(np.tile(np.arange(count), (len(lengths), 1)), axis=1)
     digits = np.concatenate([positives, negatives], axis=1)
-    positions = np.concatenate([index.first(positives, sizes, starts), nowhere], axis=1)
+    positions = np.concatenate([index.first(numbers, sizes, starts), nowhere], axis=1)
     block = QueryBlock(
         (np.take_along_axis(digits, order[:, :, None], axis=1) - np.uint16(1)).astype(np.uint8),
         np.take_along_axis(np.concatenate([sizes, sizes], axis=1), order, axis=1),
@@ -132,6 +132,7 @@ class _WindowIndex:
         self.longest = longest
         # half the bytes sort in half the time
         self._dtype: Any = np.uint32 if len(lengths) * self._base**longest < 2**32 else np.int64
+        self._powers = np.array([self._base**place for place in range(longest + 1)], dtype=self._dtype)
         self._symbols = symbols.tobytes()
         self._ends = np.cumsum(lengths)
         self._lengths = lengths
@@ -141,7 +142,9 @@ class _WindowIndex:
         digits[np.arange(len(symbols)) + np.repeat(streams * longest, lengths)] = symbols + np.uint16(1)
         self._windows = np.lib.stride_tricks.sliding_window_view(digits, longest)
         rows = np.repeat(streams, lengths + longest)[: len(self._windows)]
-        self._sorted = np.sort(self.numbers(rows, self._windows))
+        # behind the last there is one that no number reaches, so that one may look two places on
+        self._sorted = np.full(len(rows) + 2, np.iinfo(self._dtype).max, dtype=self._dtype)
+        self._sorted[: len(rows)] = np.sort(self.numbers(rows, self._windows))
 
     def stream(self, row: int) -> bytes:
         return self._symbols[self._ends[row] - self._lengths[row] : self._ends[row]]
@@ -158,18 +161,16 @@ class _WindowIndex:
             numbers += digits[..., place]
         return numbers
 
-    def occurrences(self, numbers: NDArray[Any], sizes: _Ints) -> _Ints:
-        """How often candidates of `sizes` [...] symbols, spelled as `numbers` [...], occur in their streams."""
-        last = (numbers.astype(np.int64) + self._base ** (self.longest - sizes) - 1).astype(self._dtype)
+    def occur(self, numbers: NDArray[Any], sizes: _Ints, times: int) -> NDArray[np.bool_]:
+        """Whether candidates of `sizes` [...] symbols, spelled as `numbers`, occur once, or twice, in their streams."""
         begin = np.searchsorted(self._sorted, numbers)
-        return np.searchsorted(self._sorted, last, side="right") - begin
+        behind = self._powers[self.longest - sizes] + numbers
+        return np.asarray(self._sorted[begin + (times - 1)] < behind)
 
-    def first(self, digits: _Digits, sizes: _Ints, starts: _Ints) -> _Ints:
-        """Where candidates [S, P, longest] that occur at `starts` [S, P] occur for the first time."""
-        rows = np.broadcast_to(np.arange(len(starts))[:, None], starts.shape)
-        several = self.occurrences(self.numbers(rows, digits), sizes) > 1
+    def first(self, numbers: NDArray[Any], sizes: _Ints, starts: _Ints) -> _Ints:
+        """Where candidates [S, P], spelled as `numbers`, that occur at `starts` [S, P] occur for the first time."""
         first = starts.copy()
-        for row, column in np.argwhere(several):
+        for row, column in np.argwhere(self.occur(numbers, sizes, times=2)):
             start = self._ends[row] - self._lengths[row]
             at = start + starts[row, column]
             candidate = self._symbols[at : at + sizes[row, column]]
@@ -183,23 +184,24 @@ def _draw(
     draw: Callable[[_Ints, _Ints], tuple[_Digits, _Ints]],
     *,
     may_occur: bool,
-) -> tuple[_Digits, _Ints, _Ints]:
+) -> tuple[_Digits, NDArray[Any], _Ints, _Ints]:
     """Draw candidates of `sizes` [S, P] symbols, none of them twice for a stream.
 
     Returns:
-        The candidates' digits, 0 behind their ends; where they were drawn; the streams where they did not come out.
+        The candidates' digits, 0 behind their ends; the same as numbers; where they were drawn; the streams for
+        which they did not come out.
 
     """
     places = np.arange(index.longest)
     rows = np.broadcast_to(np.arange(len(sizes))[:, None], sizes.shape)
     digits, starts = draw(rows, sizes)
-    digits = digits * (places < sizes[..., None])
+    digits *= places < sizes[..., None]
     numbers = index.numbers(rows, digits)
     left = np.arange(len(sizes))
     for _ in range(_ROUNDS):
         wrong = _repeated(numbers[left])
         if not may_occur:
-            wrong |= index.occurrences(numbers[left], sizes[left]) > 0
+            wrong |= index.occur(numbers[left], sizes[left], times=1)
         bad = wrong.any(axis=1)
         left = left[bad]
         if not len(left):
@@ -209,7 +211,7 @@ def _draw(
         again, starts[row, column] = draw(row, sizes[row, column])
         digits[row, column] = again * (places < sizes[row, column][:, None])
         numbers[row, column] = index.numbers(row, digits[row, column])
-    return digits, starts, left
+    return digits, numbers, starts, left
 
 
 def _repeated(numbers: NDArray[Any]) -> NDArray[np.bool_]:
