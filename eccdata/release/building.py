@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from eccdata import catalog
 from eccdata.builder import SETTINGS_NOT_SET, Builder, BuilderConfig
 from eccdata.errors import EccdataError, problem, unknown
+from eccdata.progress import Progress
 from eccdata.provenance import git_revision
 from eccdata.release import card, croissant
 from eccdata.release.description import license_text, read_description
@@ -25,8 +26,6 @@ from eccdata.release.profile import Profile
 from eccdata.release.record import FORMAT, ConfigRecord, Record, Shard, read_record
 from eccdata.release.staging import staged
 from eccdata.release.writing import tasks, write_all
-
-Progress = Callable[[int, int | None, str], None]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from eccdata.builder import Builder, Cell
 from eccdata.errors import SHOWN
+from eccdata.progress import Progress
 from eccdata.release.profile import Profile, profile
 from eccdata.release.record import ConfigRecord, RowGroup, Shard
 
@@ -39,7 +40,7 @@ class Contents:
 
 
 def content_problems(
-    folder: Path, config: str, made: ConfigRecord, builder: Builder | None, sample: int | None, tell: object
+    folder: Path, config: str, made: ConfigRecord, builder: Builder | None, sample: int | None, tell: Progress
 ) -> Contents:
     """Look into the rows of one configuration.
 
@@ -49,10 +50,9 @@ def content_problems(
         made: What it consists of.
         builder: Its builder, with the release's settings; without it the rows' own claims stay unchecked.
         sample: How many rows of a split are looked into; None for all.
-        tell: Progress, as `verify` takes it.
+        tell: Where progress is told.
 
     """
-    assert callable(tell)
     found = Contents()
     todo = [group for split in made.splits for group in _chosen(made, split, sample)]
     again = _made_again(made, builder)

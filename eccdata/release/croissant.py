@@ -122,10 +122,24 @@ def metadata(
     return jsonld | dict(_responsible_ai(description.rai)) | _provenance(description)
 
 
+CORE = (
+    "citeAs",
+    "conformsTo",
+    "creator",
+    "datePublished",
+    "description",
+    "license",
+    "name",
+    "url",
+    "version",
+)
+"""What Croissant asks of every dataset; mlcroissant lets most of it be missing."""
+
+
 def required(rai: type[ResponsibleAI]) -> set[str]:
-    """The keys that a release's Croissant must have besides the core: the minimal Responsible-AI set."""
+    """The keys that a release's Croissant must have: the core, the minimal Responsible-AI set, provenance."""
     names = [name for name, info in rai.model_fields.items() if info.is_required()]
-    return {_key(name) for name in names} | {"prov:wasDerivedFrom", "prov:wasGeneratedBy"}
+    return {*CORE, *map(_key, names), "prov:wasDerivedFrom", "prov:wasGeneratedBy"}
 
 
 def _field(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +22,11 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]
 )
 
 from eccdata.errors import EccdataError, problem
+from eccdata.progress import Progress, silent
 from eccdata.release.description import Redistribution, read_description
 from eccdata.release.layout import DATA, MANIFESTS, files
 from eccdata.release.record import Record, read_record
 from eccdata.release.verifying import verify
-
-Progress = Callable[[int, int | None, str], None]
 
 KIND = "dataset"
 
@@ -116,7 +115,7 @@ def push(
     target = branch or "main"
     if dry_run:
         return Push(repo_id, target, tag, sizes, (), None, None, dry_run=True)
-    tell = progress or (lambda _done, _total, _what: None)
+    tell = progress or silent
     api = HfApi(token=token)
     with _told(repo_id, target):
         api.whoami()

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from eccdata import catalog
 from eccdata.builder import Builder
 from eccdata.errors import SHOWN, EccdataError
+from eccdata.progress import Progress, silent
 from eccdata.release.consistency import card_problems, manifest_problems, parquet_problems
 from eccdata.release.contents import content_problems
 from eccdata.release.croissant_check import croissant_problems
 from eccdata.release.layout import RECORD, SUMS, files, read_sums, sha256
 from eccdata.release.profile import Profile
 from eccdata.release.record import Record, read_record
-
-Progress = Callable[[int, int | None, str], None]
 
 SAMPLE = 20_000
 """Rows of a split that are looked into; a split that has no more is looked into whole."""
@@ -85,7 +83,7 @@ def verify(
 
     """
     folder = Path(path)
-    tell = progress or (lambda _done, _total, _what: None)
+    tell = progress or silent
     if not folder.is_dir() or not (folder / RECORD).is_file() or not (folder / SUMS).is_file():
         read_record(folder)  # says what is missing
     problems, summed = _sums(folder, tell)

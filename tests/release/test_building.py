@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pyarrow as pa
@@ -122,7 +123,7 @@ def test_the_record_says_how_to_build_it_again(make: Make) -> None:
     ],
 )
 def test_what_was_asked_wrongly_is_said_and_leaves_nothing(
-    make: Make, tmp_path: Path, arguments, said
+    make: Make, tmp_path: Path, arguments: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(EccdataError, match=said):
         make(**arguments)

@@ -43,7 +43,10 @@ def fresh(code: str, cache: Path, *folders: Path) -> list[Any]:
 
 
 def rows_of(release: Release, split: str = "test") -> list[dict[str, Any]]:
-    return pq.read_table(release.path / f"data/digits/{split}-00000-of-00001.parquet").to_pylist()
+    rows: list[dict[str, Any]] = pq.read_table(
+        release.path / f"data/digits/{split}-00000-of-00001.parquet"
+    ).to_pylist()
+    return rows
 
 
 def test_a_release_loads_with_datasets_alone_whole_filtered_in_columns_and_streamed(

@@ -186,8 +186,13 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.state.tokens.get(self.token or "", False):
             raise _Refused(403, f"You don't have the rights to create a dataset under {repo.split('/')[0]}")
         if repo in self.state.repos:
-            raise _Refused(409, "You already created this dataset repo")
-        self.state.repos[repo] = Repo(private=bool(asked.get("private")))
+            told = {
+                "error": "You already created this dataset repo",
+                "url": f"{self.state.url}/datasets/{repo}",
+            }
+            self._send(409, json.dumps(told).encode())
+            return
+        self.state.repos[repo] = Repo(private=asked.get("visibility") == "private")
         self._json({"url": f"{self.state.url}/datasets/{repo}"})
 
     def info(self, body: bytes, repo: str, revision: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -144,6 +145,7 @@ def install(monkeypatch: pytest.MonkeyPatch, folder: Path, *configs: str) -> Non
     (package / "toybench.yaml").write_text(DESCRIPTION)
     (package / "licence.txt").write_text("Do as you like.\n")
     monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, package.name, raising=False)  # another test's
     theirs = {
         "builders": {
             f"toybench.{config}": EntryPoint(
