@@ -35,6 +35,14 @@ out = Console()
 err = Console(stderr=True)
 
 
+def tell(result: object) -> None:
+    """Print what a verb gave back: as it draws itself, or as its text, where rich would list a dataclass's fields."""
+    if hasattr(result, "__rich_console__"):
+        out.print(result)
+    else:
+        out.print(str(result), markup=False, highlight=False, soft_wrap=True)
+
+
 @contextmanager
 def progress_bar(quiet: bool = False) -> Iterator[Progress]:
     """Give a callback that draws a bar on stderr, one a kind of work, and nothing where that is no terminal."""
@@ -146,7 +154,7 @@ def build(
             force=force,
             progress=progress,
         )
-    out.print(release)
+    tell(release)
 
 
 @app.command()
@@ -162,7 +170,7 @@ def verify(
     """
     with progress_bar() as progress:
         verification = eccdata.verify(folder, progress=progress)
-    out.print(verification)
+    tell(verification)
     if not verification.ok:
         raise typer.Exit(FAILED)
 
@@ -234,7 +242,7 @@ def evaluate(
             accept_changed_server=accept_changed_server,
             progress=progress,
         )
-    out.print(run)
+    tell(run)
     if not run.complete:
         raise typer.Exit(FAILED)
 
@@ -263,7 +271,7 @@ def tables(
             results, out=folder, benchmark=benchmark, names=table or None, progress=progress
         )
     for one in made:
-        out.print(one)
+        tell(one)
     if folder is not None:
         out.print(f"Written to {folder}.", highlight=False)
 
@@ -289,7 +297,7 @@ def sql(
     """
     answer = eccdata.sql(query, results, format=format, out=file)
     if answer is not None:
-        out.print(answer)
+        tell(answer)
 
 
 @app.command()
@@ -325,7 +333,7 @@ def push(
             dry_run=dry_run,
             progress=progress,
         )
-    out.print(pushed)
+    tell(pushed)
 
 
 @app.command()
@@ -344,7 +352,7 @@ def demo(
 
     with progress_bar() as progress:
         shown = run(folder, progress=progress)
-    out.print(shown)
+    tell(shown)
 
 
 def main() -> None:
