@@ -146,8 +146,9 @@ def balance_problems(
     """Count: half of a stream's questions are positive, and both halves have the same candidate lengths."""
     lengths: dict[int, tuple[Counter[int], Counter[int]]] = {}
     for question in questions:
-        both = lengths.setdefault(question.stream, (Counter(), Counter()))
-        both[question.answer == YES][len(question.candidate)] += 1
+        if question.stream not in lengths:
+            lengths[question.stream] = (Counter(), Counter())
+        lengths[question.stream][question.answer == YES][len(question.candidate)] += 1
     for stream, name in names.items():
         no, yes = lengths.get(stream, (Counter(), Counter()))
         if no.total() + yes.total() != config.queries:

@@ -112,7 +112,7 @@ def metadata(
         in_language=list(description.languages) or None,
         license=[description.license.url],
         url=description.url,
-        version=max(made.version for made in record.configs.values()),
+        version=max((made.version for made in record.configs.values()), key=_version),
         distribution=distribution,
         record_sets=record_sets,
     )
@@ -191,6 +191,10 @@ def _leaf(
     return mlc.Field(
         ctx=context, id=id_, name=name, description=said, data_types=[type_], source=source, **shape
     )
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
 
 
 def _key(name: str) -> str:

@@ -17,7 +17,7 @@ from eccdata.release.layout import RECORD, SUMS, files, read_sums, sha256
 from eccdata.release.profile import Profile
 from eccdata.release.record import Record, read_record
 
-SAMPLE = 20_000
+SAMPLE = 10_000
 """Rows of a split that are looked into; a split that has no more is looked into whole."""
 
 
