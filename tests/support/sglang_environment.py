@@ -78,9 +78,9 @@ class Environment:
 
         def write(folder: Path, log: Path) -> None:
             command = [str(self.python), str(script), name, str(folder)]
-            _run(command, log, MODEL_LIMIT_S, self.variables(threads=2))
+            run_logged(command, log, MODEL_LIMIT_S, self.variables(threads=2))
 
-        return _made_once(f"{name}-{digest(script, *REQUIREMENTS)}", write)
+        return made_once(f"{name}-{digest(script, *REQUIREMENTS)}", write)
 
 
 def environment() -> Environment:
@@ -95,7 +95,7 @@ def environment() -> Environment:
             f"SGLang's CPU engine is tested on Linux x86-64 only, not {sys.platform} {platform.machine()}"
         )
     version = f"{sys.implementation.name}-{sys.version_info.major}.{sys.version_info.minor}"
-    return Environment(_made_once(f"sglang-{digest(version, *REQUIREMENTS)}", _install))
+    return Environment(made_once(f"sglang-{digest(version, *REQUIREMENTS)}", _install))
 
 
 def _install(folder: Path, log: Path) -> None:
@@ -113,10 +113,10 @@ def _install(folder: Path, log: Path) -> None:
         [*pip, "-r", str(REQUIREMENTS[0])],
         [*pip, "--no-deps", "-r", str(REQUIREMENTS[1])],
     ):
-        _run(command, log, max(1.0, end - time.monotonic()), variables)
+        run_logged(command, log, max(1.0, end - time.monotonic()), variables)
 
 
-def _made_once(name: str, make: Callable[[Path, Path], None]) -> Path:
+def made_once(name: str, make: Callable[[Path, Path], None]) -> Path:
     """The folder `name` of the cache; `make(folder, log)` fills it if it is not there.
 
     It is made beside its place and renamed, so that one that is there is whole, and under a lock, so that of
@@ -142,7 +142,13 @@ def _made_once(name: str, make: Callable[[Path, Path], None]) -> Path:
     return final
 
 
-def _run(command: Sequence[str], log: Path, limit_s: float, variables: dict[str, str]) -> None:
+def run_logged(command: Sequence[str], log: Path, limit_s: float, variables: dict[str, str]) -> None:
+    """Run a command, its output appended to `log`.
+
+    Raises:
+        NotHere: Where it fails, with the last of its output, or does not end within `limit_s`.
+
+    """
     shown = " ".join(command)
     with log.open("ab") as output:
         output.write(f"$ {shown}\n".encode())
