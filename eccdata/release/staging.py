@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +40,9 @@ def staged(out: Path, *, force: bool, replaceable: Callable[[Path], bool]) -> It
             process, or the disk is full.
 
     """
-    out = out.absolute()
+    out = Path(os.path.abspath(out))  # noqa: PTH100 - Path.absolute keeps `..`, whose sibling is elsewhere
+    if not out.name:
+        raise EccdataError(f"{out} cannot be a release's folder. Choose another --out.")
     building, replaced = out.with_name(f".{out.name}.building"), out.with_name(f".{out.name}.replaced")
     with told(out):
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +51,8 @@ def staged(out: Path, *, force: bool, replaceable: Callable[[Path], bool]) -> It
                 # killed between the two renames of a replacement: the old folder is still the valid one
                 replaced.rename(out)
             for left in (building, replaced):
-                shutil.rmtree(left, ignore_errors=False) if left.exists() else None
+                if left.exists():
+                    shutil.rmtree(left)
             _refuse(out, force=force, replaceable=replaceable)
             building.mkdir()
             try:

@@ -166,6 +166,17 @@ def test_force_replaces_nothing_but_releases(make: Make, tmp_path: Path) -> None
         make("file/inside")
 
 
+def test_the_folder_may_be_given_in_any_way(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    build("toybench", out="../b")
+    assert (tmp_path / "b/README.md").is_file()
+    with pytest.raises(EccdataError, match="cannot be a release's folder"):
+        build("toybench", out="/")
+
+
 def test_an_empty_folder_may_be_filled(make: Make, tmp_path: Path) -> None:
     (tmp_path / "release").mkdir()
     assert (make().path / "README.md").is_file()
