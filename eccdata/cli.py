@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,9 +13,8 @@ from rich.console import Console
 
 import eccdata
 from eccdata.errors import EccdataError
+from eccdata.progress import Progress
 from eccdata.settings import parse_pairs
-
-Progress = Callable[[int, int | None, str], None]
 
 DONE, FAILED, MISUSE = 0, 1, 2
 
@@ -44,7 +43,7 @@ def tell(result: object) -> None:
 
 
 @contextmanager
-def progress_bar(quiet: bool = False) -> Iterator[Progress]:
+def progress_bar() -> Iterator[Progress]:
     """Give a callback that draws a bar on stderr, one a kind of work, and nothing where that is no terminal."""
     from rich.progress import (
         BarColumn,
@@ -62,13 +61,14 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=err, disable=quiet or not err.is_terminal) as bars:
+    with Bars(*columns, console=err, disable=not err.is_terminal) as bars:
         tasks: dict[str, Any] = {}
 
         def show(done: int, total: int | None, what: str) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
+            kind = what.partition(" (")[0]  # what stands in brackets may change as the work goes on
+            if kind not in tasks:
+                tasks[kind] = bars.add_task(what, total=total)
+            bars.update(tasks[kind], completed=done, total=total, description=what)
 
         yield show
 
@@ -303,9 +303,9 @@ def sql(
 @app.command()
 def push(
     folder: Annotated[Path, typer.Argument(help="A release's folder.")],
-    repo: Annotated[str, typer.Argument(help="The dataset's id on the Hub, such as somebody/eccbench.")],
+    repo_id: Annotated[str, typer.Option(help="The dataset's id on the Hub, such as somebody/eccbench.")],
+    revision: Annotated[str | None, typer.Option(metavar="TAG", help="Tag the commit so.")] = None,
     branch: Annotated[str | None, typer.Option(help="The branch; main if none.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Tag the commit.")] = None,
     private: Annotated[
         bool, typer.Option("--private", help="Make the repository private if it is new.")
     ] = False,
@@ -319,15 +319,15 @@ def push(
     [bold]Examples[/bold]
 
     \b
-    eccdata push release somebody/eccbench --dry-run
-    eccdata push release somebody/eccbench --tag v1.0.0
+    eccdata push release --repo-id somebody/eccbench --dry-run
+    eccdata push release --repo-id somebody/eccbench --revision v1.0.0
     """
     with progress_bar() as progress:
         pushed = eccdata.push(
             folder,
-            repo_id=repo,
+            repo_id=repo_id,
             branch=branch,
-            tag=tag,
+            tag=revision,
             private=private,
             create_pr=create_pr,
             dry_run=dry_run,

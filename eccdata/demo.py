@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -15,8 +14,7 @@ from rich.text import Text
 import eccdata
 from eccdata.analysis import TableResult
 from eccdata.errors import EccdataError
-
-Progress = Callable[[int, int | None, str], None]
+from eccdata.progress import Progress
 
 BENCHMARK, CONFIG, PROTOCOL = "eccbench", "text", "membership"
 LENGTHS = (64, 512, 1024)
@@ -62,11 +60,11 @@ class Demo:
             f"Everything is in {self.folder}: release (the dataset), results (every response, and a card a run), ",
             "tables (CSV, Markdown, LaTeX).\n\n",
             ("Reading it\n", "bold"),
-            f"lempel-ziv, window and bloom have {BITS} bits for a stream. The window keeps the last {BITS // 4} symbols, "
-            "lempel-ziv as many as their code allows. On the max band there is nothing to compress and the two are "
-            "equal. On the low band the window gains because what it forgot comes back, and lempel-ziv gains more: "
-            "that is compression. A calibrated memory abstains more under arm b, where an error costs four times what "
-            "a right answer earns.\n\n",
+            f"lempel-ziv, window and bloom have {BITS} bits for a stream. The window keeps the last {BITS // 4} "
+            "symbols, lempel-ziv as many as their code allows. On the max band there is nothing to compress and "
+            "the two are equal. On the low band the window gains because what it forgot comes back, and "
+            "lempel-ziv gains more: that is compression. A calibrated memory abstains more under arm b, where an "
+            "error costs four times what a right answer earns.\n\n",
             ("Try next\n", "bold"),
         )
         folder = shlex.quote(str(self.folder))

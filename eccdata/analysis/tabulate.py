@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,9 @@ from eccdata.analysis.missing import missing
 from eccdata.analysis.runs import Run
 from eccdata.analysis.views import Views, open_views
 from eccdata.errors import EccdataError, problem, unknown
+from eccdata.progress import Progress
 
 SUFFIXES = ("csv", "md", "tex", "sql")
-
-Progress = Callable[[int, int | None, str], None]
 
 
 @dataclass(frozen=True, slots=True)
