@@ -239,7 +239,9 @@ def _write(connection: duckdb.DuckDBPyConnection, query: str, kind: Format, path
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.incomplete")
     quoted = str(unfinished).replace("'", "''")
-    with duckdb.connect() as writer:
+    # one thread: several keep batches waiting for their turn in the file, up to all there are
+    with duckdb.connect(config={"threads": 1}) as writer:
+        writer.execute("SET enable_progress_bar = false")
         writer.register("answer", connection.sql(query).to_arrow_reader(BATCH_ROWS))
         try:
             rows = _one(

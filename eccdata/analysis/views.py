@@ -117,6 +117,7 @@ def _open(threads: int | None, memory_limit: str | None) -> duckdb.DuckDBPyConne
     try:
         connection = duckdb.connect(config=config)
         connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")  # it goes to stdout, among the answers
     except duckdb.Error as error:
         raise EccdataError(f"DuckDB cannot be opened with these settings: {error}") from error
     return connection

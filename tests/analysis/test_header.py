@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from eccdata.analysis.header import Column, Header, parse_header
+from eccdata.errors import EccdataError
+
+SQL = """\
+-- title: A table
+-- paper: Table 1
+-- needs: a run
+-- counts: arm = 'none'
+--   AND length = 8
+--
+-- expects: length = 8, 16; band = low, max
+-- column: label | text | Model
+-- column: x | percent | Share / of x
+-- bold: x
+-- note: One: thing.
+-- note: Another
+--   one.
+SELECT label, x FROM y -- note: not a note
+-- title: not a title
+"""
+
+
+def test_parse() -> None:
+    assert parse_header(SQL, "b/t") == Header(
+        title="A table",
+        paper="Table 1",
+        needs="a run",
+        counts="arm = 'none' AND length = 8",
+        expects={"length": ("8", "16"), "band": ("low", "max")},
+        columns=(Column("label", "text", ("Model",)), Column("x", "percent", ("Share", "of x"))),
+        bold=("x",),
+        notes=("One: thing.", "Another one."),
+    )
+
+
+def test_every_mistake_is_told_at_once() -> None:
+    sql = """\
+--   goes on
+-- title: one
+-- title: two
+-- colour: red
+-- column: a | float | A
+-- expects: length
+-- bold: b
+SELECT 1
+"""
+    with pytest.raises(EccdataError) as caught:
+        parse_header(sql, "b/t")
+    message = str(caught.value)
+    for words in (
+        "query b/t",
+        "goes on from nothing",
+        "title: there has to be exactly one",
+        "paper: there has to be exactly one",
+        "'colour: red' is none of",
+        "column: 'a | float | A'",
+        "expects: 'length'",
+        "bold: b is no column",
+    ):
+        assert words in message

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from rich.console import Console
+
+from eccdata.analysis import render
+from eccdata.analysis.header import Column, Header
+
+HEADER = Header(
+    title="A table",
+    paper="Table 9",
+    needs="a run",
+    counts="true",
+    expects={},
+    columns=(
+        Column("label", "text", ("Model",)),
+        Column("a", "signed", ("Payoff", "arm A")),
+        Column("b", "signed", ("Payoff", "arm B")),
+        Column("share", "percent", ("Share",)),
+        Column("share_interval", "percent", ("Interval",)),
+    ),
+    bold=("a", "b"),
+    notes=("100 % of it.",),
+)
+ROWS = [
+    {"label": "m_1 [x|y]", "a": 0.5, "b": -1.25, "share": 0.984, "share_interval": {"low": 0.9, "high": 1.0}, "more": 7},
+    {"label": "& co", "a": 0.25, "b": 0.25, "share": None, "share_interval": None, "more": 8},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (None, "percent", "–"),
+        (0.817, "percent", "81.7"),
+        (1.0, "percent", "100.0"),
+        (0.4342, "points", "+43.4"),
+        (-0.0504, "points", "−5.0"),
+        (-0.0001, "points", "0.0"),
+        (0.9984, "fraction", "0.998"),
+        (0.0836, "signed", "+0.084"),
+        (-0.309, "signed", "−0.309"),
+        (0.0, "signed", "0.000"),
+        (0.00099, "p", "<0.001"),
+        (0.001, "p", "0.001"),
+        (0.3634, "p", "0.363"),
+        (320, "integer", "320"),
+        ("model", "text", "model"),
+        ({"low": 0.25, "high": 0.5}, "percent", "[25.0, 50.0]"),
+    ],
+)
+def test_show(value: object, form: str, text: str) -> None:
+    assert render.show(value, form) == text
+
+
+def test_csv_has_every_column_in_full() -> None:
+    text = render.as_csv(["label", "share", "share_interval", "more"], ROWS)
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert rows == [
+        {"label": "m_1 [x|y]", "share": "0.984", "share_interval_low": "0.9", "share_interval_high": "1.0", "more": "7"},
+        {"label": "& co", "share": "", "share_interval_low": "", "share_interval_high": "", "more": "8"},
+    ]  # fmt: skip
+
+
+def test_markdown() -> None:
+    assert render.as_markdown(HEADER, ROWS, ["m: 1 of 2."]) == (
+        "# A table\n\nTable 9.\n\n"
+        "| Model | Payoff arm A | Payoff arm B | Share | Interval |\n"
+        "| --- | ---: | ---: | ---: | ---: |\n"
+        "| m_1 [x\\|y] | **+0.500** | −1.250 | 98.4 | [90.0, 100.0] |\n"
+        "| & co | +0.250 | +0.250 | – | – |\n"
+        "\n- 100 % of it.\n\nMissing or left out:\n\n- m: 1 of 2.\n"
+    )
+
+
+def test_latex() -> None:
+    assert render.as_latex(HEADER, ROWS, "b-t") == (
+        "\\begin{table}\n\\centering\n\\begin{tabular}{lrrrr}\n\\toprule\n"
+        " & \\multicolumn{2}{c}{Payoff} &  &  \\\\\n\\cmidrule(lr){2-3}\n"
+        "Model & arm A & arm B & Share & Interval \\\\\n\\midrule\n"
+        "m\\_1 [x|y] & \\textbf{+0.500} & $-$1.250 & 98.4 & [90.0, 100.0] \\\\\n"
+        "\\& co & +0.250 & +0.250 & -- & -- \\\\\n"
+        "\\bottomrule\n\\end{tabular}\n\\caption{A table. 100 \\% of it.}\n\\label{tab:b-t}\n\\end{table}\n"
+    )
+
+
+def test_terminal() -> None:
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(render.as_rich(HEADER, ROWS))
+    text = console.export_text()
+    assert "A table (Table 9)" in text
+    assert "m_1 [x|y]" in text
+    assert "[90.0, 100.0]" in text

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from support.results import cell, write_run
+
+from eccdata import catalog
+from eccdata.analysis import TableResult, connect, tables
+from eccdata.analysis.adhoc import reading_query
+from eccdata.analysis.header import parse_header
+from eccdata.errors import EccdataError
+
+EVERY_TABLE = list(catalog.queries("eccbench"))
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    folder = tmp_path / "results"
+    for arm in ("none", "a", "b"):
+        questions = cell(["rw-m", "rrox"], length=512) + cell(["wwrr", "rr-w"], length=512, band="max")
+        write_run(folder / f"full-{arm}", questions, model="full", arm=arm)
+    write_run(folder / "half-a", cell(["rw-m", "rrox"], length=1024), model="half", arm="a")
+    return folder
+
+
+def named(results: Path, name: str, **options: object) -> TableResult:
+    (table,) = tables([results], names=[name], **options)  # type: ignore[arg-type]
+    return table
+
+
+def test_every_table_is_one_select_with_a_header(results: Path) -> None:
+    with connect([results]) as con:
+        for name, path in catalog.queries("eccbench").items():
+            sql = path.read_text(encoding="utf-8")
+            header = parse_header(sql, name)
+            reading_query(con, sql)
+            columns = [column[0] for column in con.execute(f"DESCRIBE {sql}").fetchall()]
+            assert {column.name for column in header.columns} <= set(columns)
+            # what the header says is counted is what the query counts
+            assert re.sub(r"\s+", " ", header.counts) in re.sub(r"\s+", " ", re.sub(r"(?m)^--.*$", "", sql))
+
+
+def test_everything_is_written(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tables"
+    steps: list[tuple[int, int | None, str]] = []
+    made = tables([results], out=out, progress=lambda *step: steps.append(step))
+    assert [table.name for table in made] == EVERY_TABLE
+    assert steps[0] == (0, len(EVERY_TABLE), "tables")
+    assert steps[-1] == (len(EVERY_TABLE), len(EVERY_TABLE), "tables")
+    record = json.loads((out / "tables.json").read_text())
+    assert {table["name"]: table["rows"] for table in record["tables"]} == {t.name: len(t.rows) for t in made}
+    assert [run["run"] for run in record["runs"]] == ["full-a", "full-b", "full-none", "half-a"]
+    index = (out / "README.md").read_text()
+    for table in made:
+        assert f"[{table.header.title}](eccbench/{table.name}.md)" in index
+        written = {path.suffix for path in (out / "eccbench").glob(f"{table.name}.*")}
+        assert written == ({".csv", ".md", ".sql", ".tex"} if table.made else {".md", ".sql"})
+        assert (out / "eccbench" / f"{table.name}.sql").read_text() == table.sql
+
+
+def test_tables_say_what_was_missing(results: Path) -> None:
+    assert named(results, "easyhuman").missing == (
+        "There is nothing to count: it needs a run on easyhuman-text under arm none.",
+    )
+    assert not named(results, "easyhuman").made
+    assert named(results, "calibration").missing == (
+        "full was not asked: length 1024.",
+        "half was not asked: arm b; length 512.",
+        "full: 2 of 32 responses are failures and are left out.",
+        "half: 1 of 8 responses are failures and are left out.",
+    )
+    assert named(results, "compression").missing == (
+        "Not in it at all: half. It needs a run on text, both bands, under arm none.",
+        "full was not asked: length 1024.",
+        "full: 1 of 16 responses are failures and are left out.",
+    )
+
+
+def test_a_combination_that_is_missing_is_told(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", cell(["r"], length=512) + cell(["r"], length=1024), arm="a")
+    write_run(tmp_path / "b", cell(["r"], length=512), arm="b")
+    assert named(tmp_path, "calibration").missing == ("model was not asked: arm b, length 1024.",)
+
+
+def test_a_table_that_has_no_rows_says_so(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", cell(["rr"]), arm="a")
+    table = named(tmp_path, "calibration")
+    assert not table.made
+    assert table.missing == ("model was not asked: arm b; length 1024.",)
+
+
+def test_an_old_table_does_not_outlive_what_it_counted(results: Path, tmp_path: Path) -> None:
+    human = write_run(
+        tmp_path / "human", cell(["r"], length=256, band=None, structure="x"), config="easyhuman-text"
+    )
+    out = tmp_path / "tables"
+    tables([human], out=out, names=["easyhuman"])
+    assert (out / "eccbench" / "easyhuman.csv").exists()
+    tables([results], out=out, names=["easyhuman"])
+    assert not (out / "eccbench" / "easyhuman.csv").exists()
+    assert not (out / "eccbench" / "easyhuman.tex").exists()
+    assert "There is nothing to count" in (out / "eccbench" / "easyhuman.md").read_text()
+
+
+def test_tables_print(results: Path) -> None:
+    console = Console(width=200, record=True, file=io.StringIO())
+    for table in tables([results], names=["coverage", "easyhuman"]):
+        console.print(table)
+    text = console.export_text()
+    assert "Coverage under each arm" in text
+    assert "Accuracy on EasyHuman text (Table 1, the columns of text): not made." in text
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_tables_do_not_depend_on_threads(results: Path, threads: int) -> None:
+    expected = [table.rows for table in tables([results], threads=2)]
+    for _ in range(2):
+        assert [table.rows for table in tables([results], threads=threads)] == expected
+
+
+def test_wrong_names(results: Path) -> None:
+    with pytest.raises(EccdataError, match="Did you mean 'calibration'"):
+        tables([results], names=["calibrations"])
+    with pytest.raises(EccdataError, match="no benchmark called 'ecbench'"):
+        tables([results], benchmark="ecbench")
+
+
+def test_two_responses_to_a_question_are_refused(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", cell(["rr"]) + cell(["rr"]))
+    with pytest.raises(EccdataError, match="run: 2 too many"):
+        tables([tmp_path])
+
+
+def test_results_are_no_place_for_tables(results: Path) -> None:
+    with pytest.raises(EccdataError, match="lies in the folder of the run full-a"):
+        tables([results], out=results / "full-a" / "tables")
+
+
+def test_runs_that_differ_are_told_in_the_index(results: Path, tmp_path: Path) -> None:
+    write_run(results / "full-a-again", cell(["rr"]), model="full", arm="a", dataset="other")
+    tables([results], out=tmp_path / "tables", names=["coverage"])
+    assert "full on text is 2 rows, for its runs differ" in (tmp_path / "tables" / "README.md").read_text()
