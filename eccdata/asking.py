@@ -97,6 +97,7 @@ class _Asker:
         self.in_flight: set[bytes] = set()
         self.in_a_row = 0
         self.turn_began = 0.0
+        self.running: object = None
         self.tasks: list[asyncio.Task[None]] = []
 
     async def run(self, requests: Iterable[tuple[Request, bytes]]) -> None:
@@ -116,6 +117,7 @@ class _Asker:
 
     async def _work(self, unanswered: Iterator[tuple[Request, bytes] | None]) -> None:
         system, store, asked = self.system, self.store, self.asked
+        me = object()
         for item in unanswered:
             if item is None:
                 await self._turn()
@@ -123,6 +125,7 @@ class _Asker:
             request, key = item
             self.in_flight.add(key)
             asked_at = time.time_ns() // 1000
+            self.running = me
             try:
                 response = await system.respond(request)
             except EccdataError as error:
@@ -132,6 +135,9 @@ class _Asker:
                 self.in_flight.discard(key)
             store.add(key, request.question_id, asked_at, response)
             asked.asked += 1
+            if self.running is not me:
+                # Another worker has run meanwhile: this system waits, and does not compute on the loop.
+                self.turn_began = time.monotonic()
             if response.status.answered:
                 self.in_a_row = 0
             else:

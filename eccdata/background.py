@@ -46,7 +46,7 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> Ended[T]:
             done.append(loop.run_until_complete(task))
         except asyncio.CancelledError:
             pass
-        except BaseException as error:  # noqa: BLE001: raised again in the caller's thread
+        except BaseException as error:  # raised again in the caller's thread
             failed.append(error)
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())

@@ -148,7 +148,7 @@ class Card:
 
     def write(self, folder: Path) -> None:
         """Write `card.json` and `card.md`, each replaced as a whole."""
-        as_json = json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+        as_json = json.dumps(asdict(self), indent=2, ensure_ascii=False, default=str) + "\n"
         for name, text in (("card.json", as_json), ("card.md", self.markdown())):
             unfinished = folder / f".{name}.incomplete"
             unfinished.write_text(text, encoding="utf-8")
@@ -199,7 +199,7 @@ class Card:
                 f"Server `{name[:12]}` ({answered} questions):",
                 "",
                 "```json",
-                json.dumps(fingerprint, indent=2, ensure_ascii=False, sort_keys=True),
+                json.dumps(fingerprint, indent=2, ensure_ascii=False, sort_keys=True, default=str),
                 "```",
             ]
         lines += [
@@ -276,7 +276,7 @@ def command(
 def _plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _table(values: Mapping[str, Any]) -> list[str]:
@@ -285,7 +285,7 @@ def _table(values: Mapping[str, Any]) -> list[str]:
 
 
 def _cell(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text.replace("|", "\\|").replace("\n", " ")
 
 

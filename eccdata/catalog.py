@@ -7,6 +7,8 @@ An entry is named `<benchmark>.<config>` (builders), `<benchmark>.<protocol>` (e
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -25,7 +27,7 @@ GROUPS = ("builders", "evaluators", "systems", "queries", "croissant")
 def entries(group: str) -> dict[str, EntryPoint]:
     """All entries of a group by name, not loaded; of two with one name the later installed wins nothing: an error."""
     found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=f"eccdata.{group}"):
+    for entry in _installed(entry_points, f"eccdata.{group}"):
         known = found.setdefault(entry.name, entry)
         if known.value != entry.value:
             raise EccdataError(
@@ -33,6 +35,12 @@ def entries(group: str) -> dict[str, EntryPoint]:
                 f"{known.value} and {entry.value}. Uninstall one of them."
             )
     return dict(sorted(found.items()))
+
+
+@cache
+def _installed(find: Callable[..., Iterable[EntryPoint]], group: str) -> tuple[EntryPoint, ...]:
+    # Looking through all that is installed takes tens of milliseconds, and one run looks a dozen times.
+    return tuple(find(group=group))
 
 
 def benchmarks() -> list[str]:

@@ -15,7 +15,7 @@ from eccdata import catalog, rows
 from eccdata.errors import EccdataError, problem, unknown
 
 RECORD = "build.json"
-_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _HUB_COMMIT = re.compile(r"@([0-9a-f]{40})/")
 
 
@@ -88,7 +88,15 @@ def open_dataset(
             datasets.get_dataset_split_names(source, config, revision=revision),
             preferred="test",
         )
-        loaded = datasets.load_dataset(source, config, split=split, revision=revision)
+        # `datasets` knows a local folder again by its name and its card. A release's card holds the digest of its
+        # files; of any other folder it would give rows that are no longer there.
+        trusted = not folder.is_dir() or (folder / RECORD).exists()
+        mode = (
+            datasets.DownloadMode.REUSE_DATASET_IF_EXISTS
+            if trusted
+            else datasets.DownloadMode.FORCE_REDOWNLOAD
+        )
+        loaded = datasets.load_dataset(source, config, split=split, revision=revision, download_mode=mode)
     except DatasetNotFoundError as error:
         where = "There is no such folder here either." if not folder.is_dir() else "Is it a release?"
         raise EccdataError(f"{source} cannot be loaded: {error} {where}") from error
@@ -125,14 +133,14 @@ def benchmark_of(opened: Opened, given: str | None, protocol: str) -> str:
     if known is not None:
         return known
     having = [name for name in catalog.benchmarks() if protocol in catalog.protocols(name)]
+    if not having:
+        known_protocols = {one for name in catalog.benchmarks() for one in catalog.protocols(name)}
+        raise unknown("protocol", protocol, known_protocols)
     if len(having) != 1:
-        what = (
-            f"{len(having)} benchmarks have a protocol {protocol!r}"
-            if having
-            else f"No benchmark has {protocol!r}"
-        )
         raise problem(
-            f"{opened.source} does not say which benchmark it is of. {what}:", having, "Say which one."
+            f"{opened.source} does not say which benchmark it is of, and several have a protocol {protocol!r}:",
+            having,
+            "Say which one.",
         )
     return having[0]
 

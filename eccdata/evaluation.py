@@ -350,7 +350,10 @@ def _how_to_go_on(changed: list[str]) -> str:
         if any("random_seed" in line for line in changed)
         else ""
     )
-    return f"Start the server as it was, or accept the changed one: earlier answers stay, the rest is asked of it.{hint}"
+    return (
+        "Start the server as it was, or accept the changed one (accept_changed_server): earlier answers stay, "
+        f"the rest is asked of it.{hint}"
+    )
 
 
 def _write_results(job: _Job, session: _Session) -> results.Counts:
@@ -469,6 +472,8 @@ class _Reporter:
 
 def _fields(instance: Any) -> dict[str, Json]:
     """The options of an evaluator or a system: the dataclass fields that can be given."""
+    if not dataclasses.is_dataclass(instance):
+        return {}
     return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance) if f.init}
 
 

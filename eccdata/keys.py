@@ -98,7 +98,7 @@ def _media_digest(url: str) -> str:
     if url.startswith("data:"):
         head, _, data = url.partition(",")
         return f"{head},{_base64_digest(data)}" if head.endswith(";base64") else url
-    if url.startswith("file://") or url.startswith("/"):
+    if url.startswith(("file://", "/")):
         path = Path(url.removeprefix("file://"))
         try:
             stat = path.stat()
@@ -120,6 +120,6 @@ def _base64_digest(data: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _file_digest(path: Path, mtime_ns: int, size: int) -> str:  # noqa: ARG001: they tell versions apart
+def _file_digest(path: Path, mtime_ns: int, size: int) -> str:  # noqa: ARG001
     with path.open("rb") as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()

@@ -98,4 +98,6 @@ def _settable(cls: type[Any], names: Iterable[str] | None) -> list[str]:
 def _fit(hint: Any, value: Any) -> Any:
     if isinstance(value, str) and get_origin(hint) in (tuple, list, set, frozenset):
         value = [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, str) and get_origin(hint) in (dict, Mapping):
+        return TypeAdapter(hint).validate_json(value)
     return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True)).validate_python(value)

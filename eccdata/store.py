@@ -27,13 +27,14 @@ FORMAT = 1
 
 APPLICATION_ID = 0x45434344  # "ECCD", in the header of every store
 
-TURN_S = 0.002
+TURN_S = 0.01
 """Responses that arrive within this time of the last commit wait for the end of the event loop's turn, and
 share one commit."""
 
 _SCHEMA = f"""
 pragma application_id = {APPLICATION_ID};
 create table meta (name text primary key, value text not null) without rowid;
+insert into meta values ('format', '{FORMAT}');
 create table servers (
     id integer primary key,
     digest text not null unique,
@@ -82,7 +83,7 @@ create table failures (
     error text
 );
 create index failures_by_key on failures (key);
-"""
+"""  # noqa: S608
 
 _RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
 _FAILURE_FIELDS = ("status", "finish_reason", "latency_s", "attempts", "error")
@@ -387,6 +388,8 @@ class Store:
 
         """
         self.flush()
+        if self._session is None:
+            self.begin_session()
         with Store.open(other) as source:
             if source.identity() != self.identity():
                 raise EccdataError(f"{other} holds another run than {self.path}: they cannot be merged.")
@@ -434,7 +437,7 @@ def _prepare(path: Path, db: sqlite3.Connection) -> None:
     (tables,) = db.execute("select count(*) from sqlite_master").fetchone()
     db.execute("commit")
     if application == 0 and tables == 0:
-        db.executescript(f"begin; {_SCHEMA} insert into meta values ('format', '{FORMAT}'); commit;")
+        db.executescript(f"begin; {_SCHEMA} commit;")
         return
     if application != APPLICATION_ID:
         raise EccdataError(f"{path} is a SQLite file, but no store of eccdata's. Move it away.")

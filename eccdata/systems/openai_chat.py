@@ -67,20 +67,21 @@ class Failure:
     denied: bool = False
 
 
-def read(http_status: int, content: bytes) -> Response | Failure:
-    """What one HTTP reply says; the response has no latency, attempts or token limit yet."""
+def read(
+    http_status: int, content: bytes, *, latency_s: float, attempts: int, token_limit: int
+) -> Response | Failure:
+    """What one HTTP reply says; latency, attempts and token limit go into the response as they are."""
     if http_status != 200:
         return _read_error(http_status, error_text(content))
     try:
-        reply = orjson.loads(content)
-        choice = reply["choices"][0]
-        message = choice["message"]
-        return _read_choice(reply, choice, message)
+        return _read_completion(orjson.loads(content), latency_s, attempts, token_limit)
     except (ValueError, LookupError, TypeError, AttributeError):
         return Failure(Status.MALFORMED, f"no chat completion: {error_text(content)}", retry=True)
 
 
-def _read_choice(reply: Any, choice: Any, message: Any) -> Response | Failure:
+def _read_completion(reply: Any, latency_s: float, attempts: int, token_limit: int) -> Response | Failure:
+    choice = reply["choices"][0]
+    message = choice["message"]
     finish_reason = choice.get("finish_reason")
     text = message.get("content")
     # vLLM calls it `reasoning` since 0.12
@@ -110,6 +111,9 @@ def _read_choice(reply: Any, choice: Any, message: Any) -> Response | Failure:
         completion_tokens=_count(usage.get("completion_tokens")),
         reasoning_tokens=_count(completion_details.get("reasoning_tokens", reasoning_tokens)),
         cached_tokens=_count(prompt_details.get("cached_tokens")),
+        token_limit=token_limit,
+        latency_s=latency_s,
+        attempts=attempts,
     )
 
 
@@ -153,6 +157,10 @@ _ROOM = (
     re.compile(r"context length is (\d+) tokens and your request has (\d+) input tokens", re.DOTALL),
 )
 
+# SGLang looks at the limit alone first: "max_completion_tokens is too large: 8192.This model supports at most 2048
+# completion tokens." What the prompt leaves of these it says when asked with no more than these. OpenAI's wording too.
+_CEILING = re.compile(r"supports at most (\d+) completion tokens")
+
 
 def room_left(error: str) -> int | None:
     """How many tokens a reply may have beside this prompt, where an error says that the limit asked for is too much.
@@ -163,7 +171,8 @@ def room_left(error: str) -> int | None:
         found = pattern.search(error)
         if found is not None:
             return int(found[1]) - int(found[2])
-    return None
+    ceiling = _CEILING.search(error)
+    return None if ceiling is None else int(ceiling[1])
 
 
 def error_text(content: bytes) -> str:

@@ -8,13 +8,14 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
 import orjson
 from yarl import URL
 
+import eccdata
 from eccdata.errors import EccdataError, problem, unknown
 from eccdata.requests import Json, Request, Response, Status
 from eccdata.systems import openai_chat
@@ -37,7 +38,6 @@ class _Connected:
 
     session: aiohttp.ClientSession | None = None
     chat: URL = field(default_factory=URL)
-    headers: Mapping[str, str] = field(default_factory=dict)
     key: str = ""
     model: str = ""
     about: Mapping[str, Json] = field(default_factory=dict)
@@ -87,12 +87,12 @@ class SGLang:
         url = URL(self.base_url)
         if url.scheme not in ("http", "https") or not url.host:
             wrong.append(f"base_url={self.base_url}: a URL such as http://127.0.0.1:30000")
-        for name in ("timeout_s", "backoff_s", "backoff_limit_s"):
-            if not getattr(self, name) > 0:
-                wrong.append(f"{name}={getattr(self, name)}: above 0")
-        for name in ("retries", "startup_s"):
-            if not getattr(self, name) >= 0:
-                wrong.append(f"{name}={getattr(self, name)}: 0 or above")
+        positive = ("timeout_s", "backoff_s", "backoff_limit_s")
+        wrong += [
+            f"{name}={getattr(self, name)}: above 0" for name in positive if not getattr(self, name) > 0
+        ]
+        counted = ("retries", "startup_s")
+        wrong += [f"{name}={getattr(self, name)}: 0 or above" for name in counted if getattr(self, name) < 0]
         taken = sorted(_OWN_FIELDS & self.extra.keys())
         if taken:
             wrong.append(f"extra: {', '.join(taken)} is the protocol's to set")
@@ -113,14 +113,19 @@ class SGLang:
         """
         now = self._now
         now.key = os.environ.get(self.api_key_env, "").strip()
-        headers = {"Content-Type": "application/json"}
+        # All that aiohttp would add by itself, and once for all requests.
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip, deflate",
+            "Content-Type": "application/json",
+            "User-Agent": f"eccdata/{eccdata.__version__}",
+        }
         if now.key and URL(self.base_url).user:
             raise EccdataError(
                 f"base_url holds a user name and ${self.api_key_env} an API key; a request can carry only one."
             )
         if now.key:
             headers["Authorization"] = f"Bearer {now.key}"
-        now.headers = headers
         now.suspect = False
         now.checking = asyncio.Lock()
         now.chat = self._at("/v1/chat/completions")
@@ -128,7 +133,7 @@ class SGLang:
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S, ttl_dns_cache=300),
             timeout=aiohttp.ClientTimeout(total=self.timeout_s, sock_connect=CONNECT_TIMEOUT_S),
             cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("User-Agent", "Accept"),
+            headers=headers,
         )
         try:
             await self._get_to_know()
@@ -176,10 +181,9 @@ class SGLang:
         while True:
             attempts += 1
             started = time.perf_counter()
-            outcome, retry_after_s = await self._send(content)
-            latency_s = time.perf_counter() - started
+            outcome, wait_s = await self._send(content, attempts, limit)
             if isinstance(outcome, Response):
-                return replace(outcome, latency_s=latency_s, attempts=attempts, token_limit=limit)
+                return outcome
             if outcome.denied:
                 raise EccdataError(
                     f"{self._where()} no longer takes the API key in ${self.api_key_env}: {outcome.error}"
@@ -192,30 +196,37 @@ class SGLang:
             if not outcome.retry or retries >= self.retries:
                 return Response(
                     outcome.status,
-                    latency_s=latency_s,
+                    latency_s=time.perf_counter() - started,
                     attempts=attempts,
                     token_limit=limit,
                     error=self._without_key(outcome.error),
                 )
             longest_s = min(self.backoff_limit_s, self.backoff_s * 2.0**retries)
             retries += 1
-            await asyncio.sleep(max(retry_after_s, _DRAW.uniform(0.0, longest_s)))
+            await asyncio.sleep(max(wait_s, _DRAW.uniform(0.0, longest_s)))
 
     # -- one attempt ---------------------------------------------------------------------------------------
 
-    async def _send(self, content: bytes) -> tuple[Response | openai_chat.Failure, float]:
+    async def _send(
+        self, content: bytes, attempts: int, limit: int
+    ) -> tuple[Response | openai_chat.Failure, float]:
         """One attempt: what came of it, and how many seconds the server wants to be left alone."""
         now = self._now
         assert now.session is not None, "open the system first"
         try:
             if now.suspect:
                 await self._look_again()
-            async with now.session.post(
-                now.chat, data=content, headers=now.headers, allow_redirects=False
-            ) as reply:
+            started = time.perf_counter()
+            async with now.session.post(now.chat, data=content, allow_redirects=False) as reply:
                 received = await reply.read()
-                wait_s = _retry_after_s(reply.headers.get("Retry-After")) if reply.status != 200 else 0.0
-                return openai_chat.read(reply.status, received), wait_s
+            outcome = openai_chat.read(
+                reply.status,
+                received,
+                latency_s=time.perf_counter() - started,
+                attempts=attempts,
+                token_limit=limit,
+            )
+            return outcome, 0.0 if reply.status == 200 else _retry_after_s(reply.headers.get("Retry-After"))
         except TimeoutError as error:
             what = str(error) or f"no complete reply within {self.timeout_s:g} s"
             return openai_chat.Failure(Status.TIMEOUT, what, retry=True), 0.0
@@ -339,9 +350,7 @@ class SGLang:
         session = self._now.session
         assert session is not None
         timeout = aiohttp.ClientTimeout(total=PROBE_TIMEOUT_S)
-        async with session.get(
-            self._at(path), headers=self._now.headers, timeout=timeout, allow_redirects=False
-        ) as reply:
+        async with session.get(self._at(path), timeout=timeout, allow_redirects=False) as reply:
             if reply.status in (500, 502, 503, 504) and reply.status != when_down:
                 raise ConnectionError(f"{path} answers with HTTP {reply.status}")
             return reply.status, await reply.read()

@@ -78,16 +78,19 @@ Handler = Callable[[Call], Reply]
 class _Connection(asyncio.Protocol):
     """HTTP/1.1 with Content-Length, one request at a time on a connection: all that a client library sends."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, transports: set[asyncio.Transport]) -> None:
         self.handler = handler
+        self.transports = transports
         self.buffer = b""
         self.tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        self.transports.add(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.transports.discard(self.transport)
         for task in self.tasks:
             task.cancel()
 
@@ -143,12 +146,17 @@ def serve(handler: Handler, port: int = 0) -> Iterator[str]:
     found: list[int] = []
     stop = asyncio.Event()
 
+    transports: set[asyncio.Transport] = set()
+
     async def main() -> None:
-        server = await loop.create_server(lambda: _Connection(handler), "127.0.0.1", port)
+        server = await loop.create_server(lambda: _Connection(handler, transports), "127.0.0.1", port)
         found.append(server.sockets[0].getsockname()[1])
         started.set()
         await stop.wait()
         server.close()
+        for transport in list(transports):
+            transport.abort()
+        await asyncio.sleep(0)  # the sockets are closed in the loop's next turn
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),), daemon=True)
     thread.start()
@@ -241,7 +249,7 @@ def instant(delay_s: float = 0.0) -> Handler:
 def misbehaving(period: int = 8) -> Handler:
     """Fail in a different way every few requests; answer the others with `answer_to(prompt)`.
 
-    GET /counts tells how often each prompt was answered in full.
+    GET /counts tells how often each prompt was answered in full, GET /answered how often any was.
     """
     answered: collections.Counter[str] = collections.Counter()
     seen = 0
@@ -250,6 +258,8 @@ def misbehaving(period: int = 8) -> Handler:
         nonlocal seen
         if call.path == "/counts":
             return Reply(dict(answered))
+        if call.path == "/answered":
+            return Reply(answered.total())
         known = models(call)
         if known is not None:
             return known
@@ -294,7 +304,8 @@ SCRIPTS: dict[str, Callable[..., Handler]] = {"instant": instant, "misbehaving":
 
 async def _main(handler: Handler) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Connection(handler), "127.0.0.1", 0, backlog=1024)
+    transports: set[asyncio.Transport] = set()
+    server = await loop.create_server(lambda: _Connection(handler, transports), "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from eccdata.requests import Decoding, Request, Response, Status
+from eccdata.systems import openai_chat
+from eccdata.systems.openai_chat import Failure
+from support.scripted_server import completion
+
+SGLANG_TOO_MUCH = (
+    "Requested token count exceeds the model's maximum context length of 2048 tokens. You requested a total of 8292 "
+    "tokens: 100 tokens from the input messages and 8192 tokens for the completion. Please reduce the number of "
+    "tokens in the input messages or the completion to fit within the limit."
+)
+SGLANG_PROMPT = "The input (2100 tokens) is longer than the model's context length (2048 tokens)."
+SGLANG_POOL = (
+    "Input length (900 tokens) exceeds the maximum allowed length (800 tokens). Use a shorter input or …"
+)
+VLLM = (
+    "This model's maximum context length is 2048 tokens. However, you requested 8292 tokens (100 in the messages, "
+    "8192 in the completion). Please reduce the length of the messages or completion."
+)
+VLLM_NEWER = (
+    "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 2048 tokens "
+    "and your request has 100 input tokens (8192 > 2048 - 100)."
+)
+
+
+def read(content: Any, status: int = 200) -> Response | Failure:
+    body = content if isinstance(content, bytes) else orjson.dumps(content)
+    return openai_chat.read(status, body, latency_s=0.5, attempts=2, token_limit=64)
+
+
+def test_body_carries_all_that_was_asked_for() -> None:
+    messages = ({"role": "user", "content": "Is it?"},)
+    decoding = Decoding(64, 0.5, 0.9, 7, {"top_k": 20, "chat_template_kwargs": {"enable_thinking": True}})
+    body = openai_chat.body(Request("q", "p/1", messages, decoding), "m", {"top_k": 10, "min_p": 0.1})
+    assert orjson.loads(orjson.dumps(body)) == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Is it?"}],
+        "max_tokens": 64,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "seed": 7,
+        "stream": False,
+        "min_p": 0.1,
+        "top_k": 20,
+        "chat_template_kwargs": {"enable_thinking": True},
+    }
+    assert "seed" not in openai_chat.body(Request("q", "p/1", messages), "m", {})
+
+
+def test_an_answer() -> None:
+    reply = completion("{0}", prompt_tokens=9, completion_tokens=3)
+    reply["usage"]["prompt_tokens_details"] = {"cached_tokens": 5}
+    assert read(reply) == Response(
+        Status.OK,
+        text="{0}",
+        finish_reason="stop",
+        prompt_tokens=9,
+        completion_tokens=3,
+        reasoning_tokens=0,
+        cached_tokens=5,
+        token_limit=64,
+        latency_s=0.5,
+        attempts=2,
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "text", "reasoning"),
+    [
+        (completion("{1}", reasoning="hm"), Status.OK, "{1}", "hm"),
+        (completion("{1", finish_reason="length"), Status.TRUNCATED, "{1", None),
+        (completion(None, finish_reason="length", reasoning="hm"), Status.TRUNCATED, "", "hm"),
+        (completion(None, finish_reason="length"), Status.TRUNCATED, "", None),
+        (completion(None, reasoning="hm"), Status.OK, "", "hm"),
+        (completion(""), Status.OK, "", None),
+        ({"choices": [{"message": {"content": "a", "reasoning": "b"}}]}, Status.OK, "a", "b"),
+        (
+            {
+                "choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"text": "b"}]}}],
+                "usage": None,
+            },
+            Status.OK,
+            "ab",
+            None,
+        ),
+    ],
+)
+def test_answers_of_every_form(reply: Any, status: Status, text: str, reasoning: str | None) -> None:
+    found = read(reply)
+    assert isinstance(found, Response)
+    assert (found.status, found.text, found.reasoning) == (status, text, reasoning)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"<!DOCTYPE html><html></html>",
+        b"\xff\xfe",
+        b"[1]",
+        b"null",
+        b'"text"',
+        b"{}",
+        {"choices": []},
+        {"choices": None},
+        {"choices": [{}]},
+        {"choices": [{"message": None}]},
+        {"choices": ["a"]},
+        {"choices": [{"message": {"content": None}}]},
+        {"choices": [{"message": {"content": 7}}]},
+        {"choices": [{"message": {"content": [1]}}]},
+        {"choices": [{"message": {"content": "a"}}], "usage": [1]},
+        {"error": {"message": "out of memory"}},
+        orjson.dumps(completion("{0}"))[:-3],
+    ],
+)
+def test_what_is_no_completion_is_malformed_and_worth_another_try(content: Any) -> None:
+    found = read(content)
+    assert isinstance(found, Failure)
+    assert found.status is Status.MALFORMED
+    assert found.retry
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        completion("", finish_reason="content_filter"),
+        completion("I c", finish_reason="content_filter"),
+        {"choices": [{"message": {"content": None, "refusal": "I cannot help with that."}}]},
+    ],
+)
+def test_a_refusal_is_a_failure_of_its_own(reply: Any) -> None:
+    found = read(reply)
+    assert isinstance(found, Failure)
+    assert (found.status, found.retry) == (Status.REFUSED, False)
+
+
+@pytest.mark.parametrize(
+    ("http", "message", "status", "retry", "room"),
+    [
+        (400, SGLANG_TOO_MUCH, Status.CONTEXT_EXCEEDED, False, 1948),
+        (400, VLLM, Status.CONTEXT_EXCEEDED, False, 1948),
+        (400, VLLM_NEWER, Status.CONTEXT_EXCEEDED, False, 1948),
+        (400, SGLANG_TOO_MUCH.replace("100 tokens", "2048 tokens"), Status.CONTEXT_EXCEEDED, False, None),
+        (400, SGLANG_PROMPT, Status.CONTEXT_EXCEEDED, False, None),
+        (400, SGLANG_POOL, Status.CONTEXT_EXCEEDED, False, None),
+        (400, "an image is broken", Status.INVALID_REQUEST, False, None),
+        (404, "no such model", Status.INVALID_REQUEST, False, None),
+        (422, "field required", Status.INVALID_REQUEST, False, None),
+        (302, "moved", Status.INVALID_REQUEST, False, None),
+        (429, "slow down", Status.RATE_LIMITED, True, None),
+        (408, "", Status.SERVER_ERROR, True, None),
+        (409, "", Status.SERVER_ERROR, True, None),
+        (425, "", Status.SERVER_ERROR, True, None),
+        (500, "oops", Status.SERVER_ERROR, True, None),
+        (502, "<html>", Status.SERVER_ERROR, True, None),
+        (503, "queue is full", Status.SERVER_ERROR, True, None),
+    ],
+)
+@pytest.mark.parametrize("form", ["plain", "sglang", "openai", "fastapi"])
+def test_errors(http: int, message: str, status: Status, retry: bool, room: int | None, form: str) -> None:
+    body: Any = {
+        "plain": message.encode(),
+        "sglang": {"object": "error", "message": message, "type": "BadRequestError", "code": http},
+        "openai": {"error": {"message": message, "type": "invalid_request_error"}},
+        "fastapi": {"detail": message},
+    }[form]
+    found = read(body, http)
+    assert isinstance(found, Failure)
+    assert (found.status, found.retry, found.room, found.denied) == (status, retry, room, False)
+    assert message[:40] in found.error
+
+
+@pytest.mark.parametrize("http", [401, 403])
+def test_a_key_that_is_not_taken(http: int) -> None:
+    found = read({"error": "Unauthorized"}, http)
+    assert isinstance(found, Failure)
+    assert found.denied
+
+
+def test_long_errors_are_cut() -> None:
+    found = read(b"x" * 10_000, 500)
+    assert isinstance(found, Failure)
+    assert len(found.error) < 600
