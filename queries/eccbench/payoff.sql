@@ -106,6 +106,6 @@ SELECT
   points_b / n AS payoff_b,
   (points_b - points_a) / n AS gain,
   gain_bootstrap,
-  CASE WHEN least(accuracy_a, accuracy_b) >= 0.6 THEN 'yes' ELSE 'no' END AS in_figure
+  CASE WHEN accuracy_a >= 0.6 AND accuracy_b >= 0.6 THEN 'yes' ELSE 'no' END AS in_figure
 FROM cells LEFT JOIN bootstrap USING (label, pool)
 ORDER BY label, len(pool), pool

@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
-from support.results import cell, write_run
 
 from eccdata.analysis import QueryTable, Written, sql
 from eccdata.errors import EccdataError
+from support.results import cell, write_run
 
 COUNTS = "SELECT arm, count(*) AS n, avg(correct::INT) AS accuracy FROM responses GROUP BY ALL ORDER BY ALL"
 

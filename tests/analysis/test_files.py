@@ -51,7 +51,7 @@ def test_seek_tell_read(file: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["wb", "ab", "r+b", "xb"])
 def test_nothing_is_written(file: Path, mode: str) -> None:
-    with pytest.raises((PermissionError, ValueError), match="read-only|mode|xb"):
+    with pytest.raises((PermissionError, ValueError), match=r"read-only|mode|xb"):
         ReadOnlyFiles({"0/0": file}).open("results://0/0", mode)
     assert file.stat().st_size == 100_000
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare, fisher_exact
+
 from support.bootstrap import draws, interval, redraw
 
 MACROS = (files("eccdata.analysis") / "macros.sql").read_text("utf-8")
@@ -33,11 +34,11 @@ def value(con: duckdb.DuckDBPyConnection, expression: str) -> Any:
 def test_wilson_is_scipys(con: duckdb.DuckDBPyConnection, cases: list[tuple[int, int]]) -> None:
     listed = ", ".join(map(str, cases))
     ours = con.execute(f"SELECT k, n, wilson(k, n) FROM (VALUES {listed}) AS cases(k, n)").fetchall()
-    for k, n, interval in ours:
+    for k, n, found in ours:
         theirs = binomtest(k, n).proportion_ci(method="wilson")
-        assert (interval["low"], interval["high"]) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
-        assert 0 <= interval["low"] <= k / n + 1e-12
-        assert k / n - 1e-12 <= interval["high"] <= 1
+        assert (found["low"], found["high"]) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+        assert 0 <= found["low"] <= k / n + 1e-12
+        assert k / n - 1e-12 <= found["high"] <= 1
 
 
 def test_wilson_of_nothing_is_nothing(con: duckdb.DuckDBPyConnection) -> None:

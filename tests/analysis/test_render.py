@@ -26,7 +26,7 @@ HEADER = Header(
     notes=("100 % of it.",),
 )
 ROWS = [
-    {"label": "m_1 [x|y]", "a": 0.5, "b": -1.25, "share": 0.984, "share_interval": {"low": 0.9, "high": 1.0}, "more": 7},
+    {"label": "m_1 [x|y]", "a": 0.5, "b": -1.25, "share": 0.984, "share_interval": {"low": 0.9, "high": 1.0}, "more": 7},  # noqa: E501
     {"label": "& co", "a": 0.25, "b": 0.25, "share": None, "share_interval": None, "more": 8},
 ]  # fmt: skip
 
@@ -60,7 +60,7 @@ def test_csv_has_every_column_in_full() -> None:
     text = render.as_csv(["label", "share", "share_interval", "more"], ROWS)
     rows = list(csv.DictReader(io.StringIO(text)))
     assert rows == [
-        {"label": "m_1 [x|y]", "share": "0.984", "share_interval_low": "0.9", "share_interval_high": "1.0", "more": "7"},
+        {"label": "m_1 [x|y]", "share": "0.984", "share_interval_low": "0.9", "share_interval_high": "1.0", "more": "7"},  # noqa: E501
         {"label": "& co", "share": "", "share_interval_low": "", "share_interval_high": "", "more": "8"},
     ]  # fmt: skip
 

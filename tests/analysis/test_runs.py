@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.results import SCHEMA, cell, write_run
 
 from eccdata.analysis.runs import find_runs
 from eccdata.analysis.views import open_views
 from eccdata.errors import EccdataError
+from support.results import SCHEMA, cell, write_run
 
 QUESTIONS = cell(["rw", "r-"])
 

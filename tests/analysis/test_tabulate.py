@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from support.results import cell, write_run
 
 from eccdata import catalog
 from eccdata.analysis import TableResult, connect, tables
 from eccdata.analysis.adhoc import reading_query
 from eccdata.analysis.header import parse_header
 from eccdata.errors import EccdataError
+from support.results import cell, write_run
 
 EVERY_TABLE = list(catalog.queries("eccbench"))
 

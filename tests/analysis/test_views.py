@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
-from support.results import SCHEMA, cell, write_run
 
 from eccdata.analysis import connect
 from eccdata.errors import EccdataError
+from support.results import SCHEMA, cell, write_run
 
 
 @pytest.fixture
@@ -40,13 +39,26 @@ def test_responses(results: Path) -> None:
 def test_runs(results: Path) -> None:
     with connect([results / "a"]) as con:
         row = con.execute("""
-            SELECT run, label, benchmark, config, protocol, system, model, options ->> 'arm', dataset, server, responses,
-                failed, unasked, started_at::VARCHAR, folder, card -> 'outcome' ->> 'questions'
+            SELECT run, label, benchmark, config, protocol, system, model, options ->> 'arm', dataset, server,
+                responses, failed, unasked, started_at::VARCHAR, folder, card -> 'outcome' ->> 'questions'
             FROM runs
         """).fetchall()
     assert row == [
-        ("a", "model", "eccbench", "text", "membership", "sglang", "model", "a", "sha256:data", ["server"], 8)
-        + (1, 0, "2026-01-01 00:00:00+00", str(results / "a"), "8")
+        (
+            *(
+                "a",
+                "model",
+                "eccbench",
+                "text",
+                "membership",
+                "sglang",
+                "model",
+                "a",
+                "sha256:data",
+                ["server"],
+            ),
+            *(8, 1, 0, "2026-01-01 00:00:00+00", str(results / "a"), "8"),
+        )
     ]
 
 
@@ -122,8 +134,8 @@ def test_what_does_not_fit_in_memory_is_spilled_and_cleared_away(
     with connect([results], threads=2, memory_limit="80MB") as con:
         query = "SELECT count(*) FROM (SELECT DISTINCT i, repeat('x', 40) || i AS s FROM range(1500000) t(i))"
         assert con.execute(query).fetchall() == [(1_500_000,)]
-        assert os.listdir(temporary)
-    assert os.listdir(temporary) == []
+        assert list(temporary.iterdir())
+    assert not list(temporary.iterdir())
 
 
 def test_settings_that_do_not_fit(results: Path) -> None:
