@@ -115,8 +115,19 @@ class Server:
             self.stop()
             raise
 
+    def crash(self) -> None:
+        """SIGKILL to all its processes: connections break in the middle of replies."""
+        process, self._process = self._process, None
+        assert process is not None, "it does not run"
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
     def stop(self) -> None:
-        """SIGTERM, and SIGKILL to its whole process group where it does not end; returns when it is gone."""
+        """SIGTERM, and SIGKILL to its whole process group where it does not end; returns when it is gone.
+
+        SGLang looks every 5 s whether it has nothing left to answer, and takes new requests until then: a client
+        that keeps asking keeps it alive.
+        """
         process, self._process = self._process, None
         if process is None:
             return
