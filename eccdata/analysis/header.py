@@ -5,15 +5,17 @@
     -- needs: a run on easyhuman-text under arm none
     -- counts: benchmark = 'eccbench' AND config = 'easyhuman-text' AND arm = 'none'
     -- expects: length = 256, 1024
+    -- rows: label
     -- column: label | text | Model
     -- column: accuracy_256 | percent | Text / L = 256
     -- note: Abstentions count as wrong.
 
 `counts` is the condition on `responses` that the query itself has; what it lets through is looked at for what is
 missing. `expects` names columns of `responses` and values of theirs (more of them separated by `;`) that every
-label should have. Each column of the result that is to be shown has a `column` line: its name, its format (see
-`FORMATS`), its heading, where `a / b` sets b under a. `bold` names columns of which the highest is set in bold. A
-line that begins with more than one space goes on with the one before it.
+label should have. `rows` names the columns that say what a row is of. Each column of the result that is to be
+shown has a `column` line: its name, its format (see `FORMATS`), its heading, where `a / b` sets b under a. `bold`
+names columns of which the highest is set in bold. A line that begins with more than one space goes on with the one
+before it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ FORMATS = {
     "signed": "signed, three decimals",
     "p": "a p-value: three decimals, or <0.001",
 }
-ONCE = ("title", "paper", "needs", "counts")
+ONCE = ("title", "paper", "needs", "counts", "rows")
 KEYS = (*ONCE, "expects", "column", "bold", "note")
 
 
@@ -62,6 +64,7 @@ class Header:
         needs: What has to have been run for it.
         counts: The SQL condition on `responses` of what it counts.
         expects: Columns of `responses` with the values that every label should have.
+        rows: The columns that say what a row is of.
         columns: The columns that are shown, in order.
         bold: Columns of which the highest is set in bold, row by row.
         notes: What a reader has to know.
@@ -73,6 +76,7 @@ class Header:
     needs: str
     counts: str
     expects: dict[str, tuple[str, ...]]
+    rows: tuple[str, ...]
     columns: tuple[Column, ...]
     bold: tuple[str, ...]
     notes: tuple[str, ...]
@@ -112,13 +116,14 @@ def parse_header(sql: str, name: str) -> Header:
             wrong.append(f"expects: {value.strip()!r} is not `column = value, value`")
         expects[column] = tuple(part.strip() for part in values.split(","))
     bold = tuple(part.strip() for value in found["bold"] for part in value.split(","))
-    wrong += [
-        f"bold: {part} is no column" for part in bold if part not in {column.name for column in columns}
-    ]
+    of_rows = tuple(part.strip() for value in found["rows"] for part in value.split(","))
+    known = {column.name for column in columns}
+    wrong += [f"bold: {part} is no column" for part in bold if part not in known]
+    wrong += [f"rows: {part} is no column" for part in of_rows if part not in known]
     if wrong:
         raise problem(f"The header comment of the query {name} cannot be read:", wrong)
-    title, paper, needs, counts = (found[key][0] for key in ONCE)
-    return Header(title, paper, needs, counts, expects, tuple(columns), bold, tuple(found["note"]))
+    title, paper, needs, counts = (found[key][0] for key in ("title", "paper", "needs", "counts"))
+    return Header(title, paper, needs, counts, expects, of_rows, tuple(columns), bold, tuple(found["note"]))
 
 
 def _lines(sql: str) -> tuple[list[str], list[str]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +18,8 @@ from eccdata.analysis.header import Column, Header
 
 NOTHING = "–"
 TEXT_LIKE = ("text",)
+PADDING = 3
+"""What `rich` puts between two columns."""
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "–": "--", "−": "$-$",
@@ -108,18 +112,38 @@ def as_latex(header: Header, rows: Sequence[Row], name: str) -> str:
     return "\n".join(lines)
 
 
-def as_rich(header: Header, rows: Sequence[Row]) -> Table:
-    """The table for a terminal."""
-    table = Table(
-        title=Text(f"{header.title} ({header.paper})"), title_justify="left", box=SIMPLE_HEAD, pad_edge=False
-    )
-    for column in header.columns:
-        table.add_column(
-            Text("\n".join(column.heading)), justify="left" if column.format in TEXT_LIKE else "right"
-        )
+def as_rich(header: Header, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
+    """The table for a terminal, in panels one below the other where it is wider than `width` characters."""
+    shown = {
+        column.name: [*column.heading, *(show(row[column.name], column.format) for row in rows)]
+        for column in header.columns
+    }
+    widths = {name: max(map(cell_len, texts)) + PADDING for name, texts in shown.items()}
+    of_row = sum(widths[name] for name in header.rows)
+    panels: list[list[str]] = [[]]
+    left = width - of_row
+    for name in widths:
+        if name in header.rows:
+            continue
+        if widths[name] > left and panels[-1]:
+            panels.append([])
+            left = width - of_row
+        panels[-1].append(name)
+        left -= widths[name]
+    yield Text(f"{header.title} ({header.paper})", style="italic")
+    for panel in panels:
+        yield _panel(header, rows, [c for c in header.columns if c.name in (*header.rows, *panel)])
+
+
+def _panel(header: Header, rows: Sequence[Row], columns: Sequence[Column]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        left = column.format in TEXT_LIKE
+        table.add_column(Text("\n".join(column.heading)), justify="left" if left else "right")
+    names = {column.name for column in columns}
     for row in rows:
         best = _best(header, row)
-        cells = _cells(header, row)
+        cells = [(name, text) for name, text in _cells(header, row) if name in names]
         table.add_row(*(Text(text, "bold" if name in best else "", no_wrap=True) for name, text in cells))
     return table
 

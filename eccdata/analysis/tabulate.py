@@ -58,7 +58,7 @@ class TableResult:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lay the table out for a terminal, with what was missing below it."""
         if self.made:
-            yield render.as_rich(self.header, self.rows)
+            yield from render.as_rich(self.header, self.rows, options.max_width)
         else:
             yield Text(f"{self.header.title} ({self.header.paper}): not made.", style="bold")
         yield from (Text(f"  {sentence}", style="dim") for sentence in self.missing)
@@ -218,7 +218,7 @@ def _index(made: Sequence[TableResult], views: Views) -> str:
     ]
     for run in views.runs:
         on = f"{run.identity['benchmark']} {run.identity['config']}, {run.identity['protocol']}"
-        options = ", ".join(f"{name}={value}" for name, value in run.options.items())
+        options = ", ".join(f"{name}={value}" for name, value in run.options.items() if value is not None)
         cells = [
             f"{run.name} (`{run.identity['run_id']}`)",
             run.label,

@@ -3,6 +3,7 @@
 -- needs: a run on text
 -- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text'
 -- expects: arm = none, a, b
+-- rows: label, length, arm
 -- column: label | text | Model
 -- column: length | integer | L
 -- column: arm | text | Arm

@@ -3,6 +3,7 @@
 -- needs: runs on text under arm a and under arm b
 -- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text' AND arm IN ('a', 'b')
 -- expects: arm = a, b; length = 512, 1024
+-- rows: label, lengths
 -- column: label | text | Model
 -- column: lengths | text | L
 -- column: n | integer | n

@@ -3,6 +3,7 @@
 -- needs: a run on text, both bands, under arm none
 -- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text' AND arm = 'none'
 -- expects: band = low, max; length = 512, 1024
+-- rows: label, length
 -- column: label | text | Model
 -- column: length | integer | L
 -- column: n_low | integer | Questions / low

@@ -3,6 +3,7 @@
 -- needs: runs on text under arm a and under arm b
 -- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text'
 -- expects: arm = a, b; length = 512, 1024
+-- rows: label, lengths, arm
 -- column: label | text | Model
 -- column: lengths | text | L
 -- column: arm | text | Arm

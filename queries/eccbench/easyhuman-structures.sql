@@ -3,6 +3,7 @@
 -- needs: a run on easyhuman-text under arm none
 -- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'easyhuman-text' AND arm = 'none'
 -- expects: length = 256, 1024; structure = repeating-pattern, counting-disruption
+-- rows: label, length, structure
 -- column: label | text | Model
 -- column: length | integer | L
 -- column: structure | text | Structure

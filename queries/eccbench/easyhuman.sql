@@ -4,6 +4,7 @@
 -- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'easyhuman-text' AND arm = 'none'
 --   AND length IN (256, 1024)
 -- expects: length = 256, 1024
+-- rows: label
 -- column: label | text | Model
 -- column: accuracy_256 | percent | Text, L = 256 / accuracy
 -- column: accuracy_256_wilson | percent | Text, L = 256 / 95 % Wilson

@@ -3,6 +3,7 @@
 -- needs: a run on text at L = 8, low band, under arm none
 -- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text' AND arm = 'none'
 --   AND length = 8 AND band = 'low'
+-- rows: label
 -- column: label | text | Model
 -- column: n | integer | Questions
 -- column: failed | integer | Failed

@@ -4,6 +4,7 @@
 -- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text' AND arm = 'none'
 --   AND length IN (512, 1024)
 -- expects: length = 512, 1024; band = low, max
+-- rows: label
 -- column: label | text | Model
 -- column: low_512 | percent | text, L = 512 / low
 -- column: max_512 | percent | text, L = 512 / max

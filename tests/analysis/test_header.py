@@ -13,6 +13,7 @@ SQL = """\
 --   AND length = 8
 --
 -- expects: length = 8, 16; band = low, max
+-- rows: label
 -- column: label | text | Model
 -- column: x | percent | Share / of x
 -- bold: x
@@ -31,6 +32,7 @@ def test_parse() -> None:
         needs="a run",
         counts="arm = 'none' AND length = 8",
         expects={"length": ("8", "16"), "band": ("low", "max")},
+        rows=("label",),
         columns=(Column("label", "text", ("Model",)), Column("x", "percent", ("Share", "of x"))),
         bold=("x",),
         notes=("One: thing.", "Another one."),
@@ -46,6 +48,7 @@ def test_every_mistake_is_told_at_once() -> None:
 -- column: a | float | A
 -- expects: length
 -- bold: b
+-- rows: c
 SELECT 1
 """
     with pytest.raises(EccdataError) as caught:
@@ -60,5 +63,6 @@ SELECT 1
         "column: 'a | float | A'",
         "expects: 'length'",
         "bold: b is no column",
+        "rows: c is no column",
     ):
         assert words in message

@@ -15,6 +15,7 @@ HEADER = Header(
     needs="a run",
     counts="true",
     expects={},
+    rows=("label",),
     columns=(
         Column("label", "text", ("Model",)),
         Column("a", "signed", ("Payoff", "arm A")),
@@ -89,8 +90,19 @@ def test_latex() -> None:
 
 def test_terminal() -> None:
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(render.as_rich(HEADER, ROWS))
+    console.print(*render.as_rich(HEADER, ROWS, 100))
     text = console.export_text()
     assert "A table (Table 9)" in text
-    assert "m_1 [x|y]" in text
     assert "[90.0, 100.0]" in text
+    assert text.count("m_1 [x|y]") == 1
+
+
+def test_a_narrow_terminal_gets_panels() -> None:
+    console = Console(width=40, record=True, file=io.StringIO())
+    for panel in render.as_rich(HEADER, ROWS, 40):
+        console.print(panel)
+    text = console.export_text()
+    assert text.count("m_1 [x|y]") == 2
+    assert "…" not in text
+    for words in ("+0.500", "−1.250", "98.4", "[90.0, 100.0]"):
+        assert text.count(words) == 1
