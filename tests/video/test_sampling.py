@@ -18,7 +18,8 @@ def steady(frames: int, fps: float) -> Timing:
 
 
 def taken(name: str, timing: Timing, **parameters: Any) -> list[int]:
-    return select(sampler(name, **parameters), timing).indices.tolist()
+    indices: list[int] = select(sampler(name, **parameters), timing).indices.tolist()
+    return indices
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_eccbench_takes_everything_of_a_video_at_one_frame_a_second(length: int)
 
 def test_a_duration_that_misses_a_second_by_a_tick_has_that_second() -> None:
     # 25 frames a second in ticks of 1 ms: the last ends at 7.999…
-    assert len(taken("eccbench", Timing(np.arange(200) * 0.04, 7.9996))) == 8
+    assert len(taken("eccbench", Timing(np.arange(200) / 25, 7.9996))) == 8
 
 
 def test_a_single_frame_without_duration() -> None:

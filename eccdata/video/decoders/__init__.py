@@ -1,0 +1,1 @@
+"""The decoders behind `eccdata.video.decoding.decode`, a file each."""
