@@ -38,9 +38,18 @@ class Cell:
     stop: int
 
 
+LOCAL = {"local": True}
+"""Metadata of a setting that says how and where this machine works, and nothing of what the rows are.
+
+A folder, a device, a batch size: it can be set like any other, and is written into no release.
+"""
+
+
 @dataclass
 class BuilderConfig(datasets.BuilderConfig):
     """Settings that every builder has; a builder's own config adds its fields, whose defaults are the paper's.
+
+    Fields with the metadata `LOCAL` are no part of what a dataset is.
 
     Attributes:
         seed: Root of all randomness.
@@ -52,6 +61,18 @@ class BuilderConfig(datasets.BuilderConfig):
     def problems(self) -> list[str]:
         """What is wrong with the settings, a sentence each, the setting's name first; subclasses add theirs."""
         return [f"seed={self.seed}: must be 0 or more"] if self.seed < 0 else []
+
+    def fingerprint(self) -> str:
+        """Digest of all that rows depend on besides version and settings, such as a user's files. By default none."""
+        return ""
+
+    def create_config_id(self, config_kwargs: dict[str, Any], custom_features: Any = None) -> str:
+        """Name the folder in the cache of `datasets`: local settings are left out, the fingerprint is taken in."""
+        elsewhere = {f.name for f in fields(self) if f.metadata.get("local")}
+        kept = {name: value for name, value in config_kwargs.items() if name not in elsewhere}
+        if self.fingerprint():
+            kept["fingerprint"] = self.fingerprint()
+        return super().create_config_id(kept, custom_features)  # type: ignore[no-any-return]
 
 
 SETTINGS_NOT_SET = frozenset(f.name for f in fields(datasets.BuilderConfig))
@@ -67,6 +88,7 @@ class Builder(datasets.ArrowBasedBuilder, ABC):
         VERSION: Raised whenever the same settings give other rows.
         BUILDER_CONFIG_CLASS: A subclass of `BuilderConfig`.
         cells_per_shard: How many cells one Parquet file of a release holds.
+        sources: Names of what it reads from the user's own copies (`--data-dir name=PATH`); most read nothing.
     """
 
     benchmark: ClassVar[str]
@@ -74,6 +96,7 @@ class Builder(datasets.ArrowBasedBuilder, ABC):
     VERSION: ClassVar[datasets.Version]
     BUILDER_CONFIG_CLASS: ClassVar[type[BuilderConfig]]
     cells_per_shard: ClassVar[int] = 64
+    sources: ClassVar[tuple[str, ...]] = ()
 
     config: BuilderConfig
 
@@ -106,6 +129,13 @@ class Builder(datasets.ArrowBasedBuilder, ABC):
         """
         return ""
 
+    def lacks(self) -> str:
+        """What keeps its rows from being made here, as a sentence; empty if nothing does.
+
+        A builder that reads a user's own copies can check rows without them, and not make them.
+        """
+        return ""
+
     @classmethod
     def create(cls, *, cache_dir: str | None = None, **settings: Any) -> Builder:
         """Make a builder with the given settings, as values or as text.
@@ -133,11 +163,11 @@ class Builder(datasets.ArrowBasedBuilder, ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The config's settings by name."""
+        """The config's settings by name, without those that are local to a machine."""
         return {
             f.name: getattr(self.config, f.name)
             for f in fields(self.config)
-            if f.name not in SETTINGS_NOT_SET
+            if f.name not in SETTINGS_NOT_SET and not f.metadata.get("local")
         }
 
     def _info(self) -> datasets.DatasetInfo:

@@ -1,0 +1,1 @@
+"""Natural footage and its annotations, as `natural` reads them from the user's own copies."""
