@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,31 @@ MEMORIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("chance", {}),
 )
 ARMS = ("none", "a", "b")
-SHOWN = ("text", "compression", "payoff")
+SHOWN = {
+    "compression": {
+        "label": "Memory",
+        "length": "L",
+        "accuracy_low": "low (%)",
+        "accuracy_max": "max (%)",
+        "compression": "low − max",
+    },
+    "calibration": {
+        "label": "Memory",
+        "coverage_a": "Coverage a",
+        "coverage_b": "b",
+        "accuracy_a": "On answered a (%)",
+        "accuracy_b": "b (%)",
+        "gap": "Gap",
+        "gap_p": "p",
+    },
+}
+"""The columns that fit a terminal of 80, and their headings; the tables' own files have all of them."""
 NEXT = (
-    'eccdata sql "select model, length, arm, avg(payoff) from responses group by all" {folder}/results',
-    "eccdata tables {folder}/results --table calibration",
+    'eccdata sql "from responses where not correct limit 5" {folder}/results',
+    "eccdata tables {folder}/results --table payoff",
     "eccdata verify {folder}/release",
-    "eccdata evaluate {folder}/release -s window --option bits=4096 -o {folder}/results/window-4096",
-    "eccdata evaluate {folder}/release -s sglang --base-url http://127.0.0.1:30000/v1 -o {folder}/results/mine",
+    "eccdata evaluate {folder}/release -s window --option bits=4096 -o {folder}/results/w4096",
+    "eccdata evaluate {folder}/release -s sglang --base-url URL -o {folder}/results/mine",
     "eccdata list",
 )
 
@@ -46,7 +65,7 @@ class Demo:
 
     Attributes:
         folder: Where everything is.
-        tables: The tables that it shows.
+        tables: The tables that it shows, cut to some of their rows and columns.
 
     """
 
@@ -69,7 +88,7 @@ class Demo:
         )
         folder = shlex.quote(str(self.folder))
         for command in NEXT:
-            yield Text(f"  {command.format(folder=folder)}", no_wrap=True, overflow="ignore")
+            yield Text(f"  {command.format(folder=folder)}")
 
 
 def demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
@@ -109,5 +128,21 @@ def demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
     if progress is not None:
         progress(len(runs), len(runs), "evaluated")
     made = eccdata.tables([results], out=folder / "tables", progress=progress)
-    shown = {table.name: table for table in made}
-    return Demo(folder, tuple(shown[name] for name in SHOWN))
+    by_name = {table.name: table for table in made}
+    return Demo(folder, tuple(_cut(by_name[name], headings) for name, headings in SHOWN.items()))
+
+
+def _cut(table: TableResult, headings: Mapping[str, str]) -> TableResult:
+    """Leave of a table some columns, no notes, of labels the memory's name, of sets of lengths the whole one."""
+    every = ", ".join(map(str, LENGTHS))
+    rows = tuple(
+        {**row, "label": row["label"].partition("(")[0]}
+        for row in table.rows
+        if row.get("lengths", every) == every
+    )
+    columns = tuple(
+        replace(column, heading=(headings[column.name],))
+        for column in table.header.columns
+        if column.name in headings
+    )
+    return replace(table, rows=rows, header=replace(table.header, columns=columns, rows=("label",), notes=()))
