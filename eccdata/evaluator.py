@@ -24,6 +24,7 @@ class Evaluator(ABC):
         carried: Dataset columns that go into the results as they are, with their Arrow types; a dataset need
             not have all of them.
         schema: The columns that `columns` gives, with their Arrow types.
+        shows_media: Whether requests have media; their results then say which frames were sent.
     """
 
     benchmark: ClassVar[str]
@@ -31,6 +32,7 @@ class Evaluator(ABC):
     version: ClassVar[int]
     carried: ClassVar[Mapping[str, pa.DataType]]
     schema: ClassVar[pa.Schema]
+    shows_media: ClassVar[bool] = False
 
     @abstractmethod
     def needs(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from eccdata.errors import EccdataError
+from eccdata.media import Media, parts_with_media
 from eccdata.requests import Json, Request
 
 CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
@@ -30,7 +31,8 @@ def digest(value: Json) -> str:
 
 def messages_digest(request: Request) -> bytes:
     """SHA-256 of a request's messages; of the media in them the bytes count, not how they are referred to."""
-    return hashlib.sha256(canonical([_by_content(message) for message in request.messages])).digest()
+    media = {medium.name: medium for medium in request.media}
+    return hashlib.sha256(canonical([_by_content(message, media) for message in request.messages])).digest()
 
 
 def request_key(request: Request, messages: bytes, model: str, server: str) -> bytes:
@@ -74,11 +76,15 @@ def request_key(request: Request, messages: bytes, model: str, server: str) -> b
     return hashlib.sha256(canonical(parts)).digest()
 
 
-def _by_content(message: Mapping[str, Json]) -> Mapping[str, Json]:
+def _by_content(message: Mapping[str, Json], media: Mapping[str, Media]) -> Mapping[str, Json]:
     content = message.get("content")
     if isinstance(content, str) or not isinstance(content, Sequence):
         return message
-    return {**message, "content": [_part_by_content(part) for part in content]}
+    parts = [
+        _part_by_content(part) if medium is None else medium.by_content()
+        for part, medium in parts_with_media(content, media)
+    ]
+    return {**message, "content": parts}
 
 
 def _part_by_content(part: Any) -> Any:

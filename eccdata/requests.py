@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eccdata.media import Media
+
 Json = Any
 """Whatever `json.dumps` takes."""
 
@@ -39,6 +41,8 @@ class Status(StrEnum):
     """No complete HTTP response: refused, reset, dropped; still after the last retry."""
     TIMEOUT = "timeout"
     """No complete response within the time limit, still after the last retry."""
+    MISREAD_MEDIA = "misread_media"
+    """The reply came, but the server's count of vision tokens says that the model saw something else than was sent."""
 
     @property
     def answered(self) -> bool:
@@ -103,11 +107,13 @@ class Request:
     Attributes:
         question_id: Unique within a dataset configuration.
         protocol: Name and version of the evaluator that made it, such as `eccbench.membership/1`.
-        messages: Chat messages in the OpenAI form: `{"role": …, "content": …}`.
+        messages: Chat messages in the OpenAI form: `{"role": …, "content": …}`. A part of a content can be a medium:
+            `{"type": "media", "media": name}`.
         decoding: How the reply is to be generated.
         options: What the protocol's markers stand for, such as `{"{0}": "yes", "{1}": "no", "{2}": "abstain"}`.
         payoff: What a right and a wrong answer earn, where the prompt says so.
         symbols: The same question as symbols, where it has that form.
+        media: The clips that the messages refer to.
 
     """
 
@@ -118,6 +124,7 @@ class Request:
     options: Mapping[str, str] = field(default_factory=dict)
     payoff: Payoff | None = None
     symbols: SymbolQuery | None = None
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +140,8 @@ class Response:
         completion_tokens: Tokens of the reply, reasoning and the end token included.
         reasoning_tokens: Tokens of the reasoning alone, where told.
         cached_tokens: Prompt tokens that the server had in its cache, where told.
+        image_tokens: Prompt tokens that stand for images, where told.
+        video_tokens: Prompt tokens that stand for videos, where told.
         token_limit: The limit that was really in force: `decoding.max_tokens`, or less where the model's
             context leaves less room.
         probability: The probability of "yes" that the system states, where it states one.
@@ -150,6 +159,8 @@ class Response:
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
     cached_tokens: int | None = None
+    image_tokens: int | None = None
+    video_tokens: int | None = None
     token_limit: int | None = None
     probability: float | None = None
     latency_s: float | None = None

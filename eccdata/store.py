@@ -22,14 +22,13 @@ from eccdata.errors import EccdataError
 from eccdata.keys import digest
 from eccdata.requests import Json, Response, Status
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever an older eccdata could not read the file rightly."""
 
 APPLICATION_ID = 0x45434344  # "ECCD", in the header of every store
 
-TURN_S = 0.01
-"""Responses that arrive within this time of the last commit wait for the end of the event loop's turn, and
-share one commit."""
+TOGETHER_S = 0.005
+"""Where responses arrive more often than this, those of as long share one commit; a rarer one has its own."""
 
 _SCHEMA = f"""
 pragma application_id = {APPLICATION_ID};
@@ -63,6 +62,8 @@ create table responses (
     completion_tokens integer,
     reasoning_tokens integer,
     cached_tokens integer,
+    image_tokens integer,
+    video_tokens integer,
     token_limit integer,
     probability real,
     latency_s real,
@@ -84,6 +85,14 @@ create table failures (
 );
 create index failures_by_key on failures (key);
 """  # noqa: S608
+
+_FROM_FORMAT_1 = f"""
+begin;
+alter table responses add column image_tokens integer;
+alter table responses add column video_tokens integer;
+update meta set value = '{FORMAT}' where name = 'format';
+commit;
+"""
 
 _RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
 _FAILURE_FIELDS = ("status", "finish_reason", "latency_s", "attempts", "error")
@@ -247,8 +256,8 @@ class Store:
     def add(self, key: bytes, question_id: str, asked_at: int, response: Response) -> None:
         """Store one response, an answer or a failure.
 
-        It is on disk when this returns, or, where the last commit was less than `TURN_S` ago, at the end of
-        the running event loop's turn. Without a running loop it is always on disk when this returns.
+        It is on disk when this returns, or, where the last commit was less than `TOGETHER_S` ago, that long after
+        it. Without a running event loop it is always on disk when this returns.
         """
         head = (key, self._server, self._session, question_id, asked_at)
         if response.status.answered:
@@ -264,6 +273,8 @@ class Store:
                     response.completion_tokens,
                     response.reasoning_tokens,
                     response.cached_tokens,
+                    response.image_tokens,
+                    response.video_tokens,
                     response.token_limit,
                     response.probability,
                     response.latency_s,
@@ -283,11 +294,12 @@ class Store:
                     response.error,
                 )
             )
-        if time.monotonic() - self._flushed_at >= TURN_S:
+        passed_s = time.monotonic() - self._flushed_at
+        if passed_s >= TOGETHER_S:
             self.flush()
         elif self._flush_due is None:
             try:
-                self._flush_due = asyncio.get_running_loop().call_soon(self.flush)
+                self._flush_due = asyncio.get_running_loop().call_later(TOGETHER_S - passed_s, self.flush)
             except RuntimeError:
                 self.flush()
 
@@ -447,6 +459,8 @@ def _prepare(path: Path, db: sqlite3.Connection) -> None:
             f"{path} was written by a newer eccdata (store format {value}; this one reads up to {FORMAT}). "
             "Upgrade eccdata to go on with this run."
         )
+    if int(value) < FORMAT:
+        db.executescript(_FROM_FORMAT_1)
 
 
 def _explained(path: Path, error: sqlite3.Error) -> EccdataError:

@@ -5,13 +5,15 @@ Messages of SGLang (0.5) and vLLM are known by their wording, since both send a 
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from eccdata.media import Media, parts_with_media
 from eccdata.requests import Json, Request, Response, Status
 
 RETRIED_HTTP = frozenset({408, 409, 425, 429})
@@ -24,7 +26,7 @@ ERROR_CHARS = 500
 def body(
     request: Request, model: str, extra: Mapping[str, Json], max_tokens: int | None = None
 ) -> dict[str, Json]:
-    """The body of a chat completion request.
+    """The body of a chat completion request. It holds all media, as data: URLs: to be made when it is sent.
 
     Args:
         request: The request.
@@ -36,7 +38,7 @@ def body(
     decoding = request.decoding
     fields: dict[str, Json] = {
         "model": model,
-        "messages": request.messages,
+        "messages": _messages(request) if request.media else request.messages,
         "max_tokens": decoding.max_tokens if max_tokens is None else max_tokens,
         "temperature": decoding.temperature,
         "top_p": decoding.top_p,
@@ -45,6 +47,34 @@ def body(
     if decoding.seed is not None:
         fields["seed"] = decoding.seed
     return {**fields, **extra, **decoding.extra}
+
+
+def _messages(request: Request) -> list[dict[str, Json]]:
+    media = {medium.name: medium for medium in request.media}
+    return [{**message, "content": _content(message.get("content"), media)} for message in request.messages]
+
+
+def _content(content: Json, media: Mapping[str, Media]) -> Json:
+    if not isinstance(content, list | tuple):
+        return content
+    parts: list[Json] = []
+    for part, medium in parts_with_media(content, media):
+        parts += [part] if medium is None else _media_parts(medium)
+    return parts
+
+
+def _media_parts(medium: Media) -> Iterator[dict[str, Json]]:
+    kind = "video_url" if medium.recipe.layout == "video" else "image_url"
+    texts = medium.texts() if medium.timed else None
+    # streams of letters show the same few pictures again and again
+    addresses: dict[str, str] = {}
+    for file in medium.ready.files:
+        if file.digest not in addresses:
+            content = base64.b64encode(file.read()).decode("ascii")
+            addresses[file.digest] = f"data:{medium.ready.mime};base64,{content}"
+        if texts is not None:
+            yield {"type": "text", "text": next(texts)}
+        yield {"type": kind, kind: {"url": addresses[file.digest]}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +141,8 @@ def _read_completion(reply: Any, latency_s: float, attempts: int, token_limit: i
         completion_tokens=_count(usage.get("completion_tokens")),
         reasoning_tokens=_count(completion_details.get("reasoning_tokens", reasoning_tokens)),
         cached_tokens=_count(prompt_details.get("cached_tokens")),
+        image_tokens=_count(prompt_details.get("image_tokens")),
+        video_tokens=_count(prompt_details.get("video_tokens")),
         token_limit=token_limit,
         latency_s=latency_s,
         attempts=attempts,

@@ -173,9 +173,8 @@ class SGLang:
                 has come in its place.
 
         """
-        now = self._now
         limit = request.decoding.max_tokens
-        content = orjson.dumps(openai_chat.body(request, now.model, self.extra))
+        content = await self._content(request)
         attempts = 0
         retries = 0
         while True:
@@ -191,7 +190,7 @@ class SGLang:
             if outcome.room is not None and outcome.room < limit:
                 # The prompt fits, the limit does not: ask again with the room that is left.
                 limit = outcome.room
-                content = orjson.dumps(openai_chat.body(request, now.model, self.extra, limit))
+                content = await self._content(request, limit)
                 continue
             if not outcome.retry or retries >= self.retries:
                 return Response(
@@ -204,6 +203,13 @@ class SGLang:
             longest_s = min(self.backoff_limit_s, self.backoff_s * 2.0**retries)
             retries += 1
             await asyncio.sleep(max(wait_s, _DRAW.uniform(0.0, longest_s)))
+
+    async def _content(self, request: Request, limit: int | None = None) -> bytes:
+        def content() -> bytes:
+            return orjson.dumps(openai_chat.body(request, self._now.model, self.extra, limit))
+
+        # media are read from files, which may take its time
+        return await asyncio.to_thread(content) if request.media else content()
 
     # -- one attempt ---------------------------------------------------------------------------------------
 

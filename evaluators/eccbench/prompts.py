@@ -30,6 +30,38 @@ TEXT = "\n".join(
 TEXT_OPTIONS = {"{0}": "yes", "{1}": "no", "{2}": "abstain"}
 """What the markers of `TEXT` stand for."""
 
+VIDEO = "\n".join(
+    (
+        "In the main video and option video, letters moved down three conveyer belts.",
+        "A letter that appeared in any of the videos on a specific conveyer belt ALWAYS stayed on the same"
+        " conveyer belt and only moved down, not left or right.",
+        "The letters appeared sequentially. Only one was on the screen at a time.",
+        "The letters continued moving down the conveyer belt until they left the screen.",
+        "Examine the main video and the option video closely.",
+        "Did this option video show events that exactly appeared SOMEWHERE in the main video, down to the order"
+        " they appeared and which conveyer belt each letter was on?",
+        "Write {0} if yes, {1} if no, or {2} if unsure. Please put your answer in curly braces, e.g, {2}.",
+    )
+)
+"""The prompt for questions on rendered video (B.1)."""
+
+VIDEO_OPTIONS = {"{0}": "yes", "{1}": "no", "{2}": "abstain"}
+"""What the markers of `VIDEO` stand for."""
+
+NATURAL = "\n".join(
+    (
+        "Watch this video closely, paying attention to the entire video.",
+        "{question}",
+        "",
+        "Write {0} if yes, {1} if no or {uncertain} if you are unsure.",
+        "Please put your answer in curly braces, e.g, {0}.",
+    )
+)
+"""The prompt for natural video (B.1), which the paper prints whole; the row's question goes in for `{question}`."""
+
+NATURAL_OPTIONS = {"{0}": "yes", "{1}": "no", "{uncertain}": "abstain"}
+"""What the markers of `NATURAL` stand for."""
+
 PAYOFFS = {
     "none": None,
     "a": Payoff(correct=3.0, wrong=-1.0, abstain=0.0),
