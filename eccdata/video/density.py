@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eccdata.errors import EccdataError
-from eccdata.video.clips import HEIGHT, WIDTH, Frame
+from eccdata.video.clips import Frame
 from eccdata.video.embedding import Embedder
 from eccdata.video.two_pass import BITS_PER_FRAME, PRESET, X264, encode
 
@@ -130,7 +131,7 @@ class Cache:
         Args:
             path: The file that it is cut from.
             times_s: The times of its frames in the file.
-            frames: Decodes them, all of 640 × 360; called where need be.
+            frames: Decodes them, planar YUV 4:2:0, all of one size; called where need be.
             embedder: Embeds frames.
             bits_per_frame: The rate.
 
@@ -143,12 +144,14 @@ class Cache:
                 return found
         with tempfile.TemporaryFile(prefix="eccdata-frames-") as file:
             digest = hashlib.sha256()
+            shape: tuple[int, ...] = ()
             for planes in frames():
+                shape = planes.shape
                 content = np.ascontiguousarray(planes).tobytes()
                 digest.update(content)
                 file.write(content)
             file.flush()
-            stored = np.memmap(file, np.uint8, "r", shape=(len(times_s), HEIGHT * 3 // 2, WIDTH))
+            stored = np.memmap(file, np.uint8, "r", shape=(len(times_s), *shape))
             key = _key(digest.hexdigest(), embedder, bits_per_frame)
             found = self._load(key, len(times_s), bits_per_frame)
             if found is None:
@@ -167,7 +170,7 @@ class Cache:
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as stored:
                 distortion, bits = stored["distortion"], stored["bits"]
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise EccdataError(
                 f"{self.folder / key}.npz is damaged ({type(error).__name__}). Delete it; it is measured again."
             ) from error

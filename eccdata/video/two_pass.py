@@ -25,13 +25,18 @@ PRESET = "veryslow"
 X264 = "bframes=8:ref=16:keyint=infinite:min-keyint=1:scenecut=40:force-cfr=1"
 
 
+SLICES = range(1, 6)
+"""Kinds of units that hold a picture (ITU-T H.264, table 7-1)."""
+
+
 @dataclass(frozen=True)
 class Encoded:
     """A stream of frames that was encoded.
 
     Attributes:
         file: It, as an MP4 file.
-        bits: What each frame took, in the order of presentation: int64 [frames]. The headers count with the first.
+        bits: What the coded slices of each frame took, in the order of presentation: int64 [frames]. The encoder's
+            note on itself, which would be a fiftieth of the shortest clips, does not count.
 
     """
 
@@ -69,7 +74,6 @@ def encode(frames: Sequence[Frame] | NDArray[np.uint8], *, bits_per_frame: int =
 
 def _run(frames: Sequence[Frame] | NDArray[np.uint8], bits_per_frame: int, which: Flags, log: str) -> Encoded:
     file = io.BytesIO()
-    bits = np.zeros(len(frames), np.int64)
     with av.open(file, "w", format="mp4") as output:
         stream = output.add_stream(
             "libx264", rate=1, options={"preset": PRESET, "x264-params": X264, "passlogfile": log}
@@ -81,12 +85,28 @@ def _run(frames: Sequence[Frame] | NDArray[np.uint8], bits_per_frame: int, which
         context.time_base = Fraction(1)
         context.thread_count = 1
         context.flags |= which
-        for index in range(len(frames) + 1):
-            packets = stream.encode(picture(frames[index], index) if index < len(frames) else None)
-            for packet in packets:
-                if packet.pts is None:
-                    raise EccdataError("The encoder gave a frame without a time.")
-                bits[round(packet.pts * packet.time_base)] += packet.size * 8
-                output.mux(packet)
-        bits[0] += len(context.extradata or b"") * 8
-    return Encoded(file.getvalue(), bits)
+        for index in range(len(frames)):
+            output.mux(stream.encode(picture(frames[index], index)))
+        output.mux(stream.encode())
+    return Encoded(file.getvalue(), _bits(file, len(frames)))
+
+
+def _bits(file: io.BytesIO, length: int) -> NDArray[np.int64]:
+    bits = np.zeros(length, np.int64)
+    file.seek(0)
+    with av.open(file, "r") as container:
+        for packet in container.demux(video=0):
+            if packet.size and packet.pts is not None:
+                bits[round(packet.pts * packet.time_base)] = 8 * _slice_bytes(bytes(packet))
+    return bits
+
+
+def _slice_bytes(packet: bytes) -> int:
+    """Bytes of the coded slices in a packet of an MP4 file, where each unit has its length before it."""
+    found = at = 0
+    while at < len(packet):
+        size = int.from_bytes(packet[at : at + 4]) + 4
+        if packet[at + 4] & 0x1F in SLICES:
+            found += size
+        at += size
+    return found

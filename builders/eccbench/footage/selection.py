@@ -42,7 +42,8 @@ class Clip:
     @property
     def slowdown(self) -> float:
         """How much slower than life it is shown: 1 is native speed."""
-        return self.length / (self.end_s - self.start_s)
+        # in hundredths, so that native speed is exactly 1
+        return self.length * TICK / round((self.end_s - self.start_s) * TICK)
 
     @property
     def frame_s(self) -> float:
@@ -213,7 +214,7 @@ def _native_positives(
         if earliest > latest:
             continue
         for start in rng.integers(earliest, latest, endpoint=True, size=PLACEMENTS) / TICK:
-            clip = Clip(source, line, float(start), float(start) + length, length)
+            clip = Clip(source, line, float(start), round(float(start) + length, 2), length)
             if free(clip) and line.within(clip.start_s, clip.end_s, clip.frame_s):
                 yield clip
                 break
@@ -236,7 +237,7 @@ def _native_negatives(
         earliest = math.ceil((first + slot * width) * TICK)
         spare = math.floor((width - length) * TICK)
         start = (earliest + int(rng.integers(0, max(spare, 0), endpoint=True))) / TICK
-        clip = Clip(source, line, start, start + length, length)
+        clip = Clip(source, line, start, round(start + length, 2), length)
         if line.is_absent(clip.start_s, clip.end_s):
             yield clip
 
