@@ -20,7 +20,7 @@ from eccdata.streams.lempel_ziv import lempel_ziv_rate
 
 from .common import ANSWERS, BANDS, MembershipConfig
 
-KINDS = ("uniform", "near-miss", "sibling", "corruption")
+KINDS = ("uniform", "near-miss", "sibling", "corruption", "wrong-belt")
 YES = ANSWERS.str2int("yes")
 
 
@@ -46,9 +46,12 @@ class Question:
     negative_kind: str | None
 
 
-def question_problems(table: pa.Table, config: MembershipConfig) -> list[str]:
-    """Check a table of one row a question."""
+def question_problems(
+    table: pa.Table, config: MembershipConfig, *, stream: str = "stream", candidate: str = "candidate"
+) -> list[str]:
+    """Check a table of one row a question; `stream` and `candidate` are the columns that answers follow from."""
     streams = byte_lists(table["stream"])
+    searched = byte_lists(table[stream])
     names, ids = table["question_id"].to_pylist(), table["stream_id"].to_pylist()
     found = []
     first: dict[str, int] = {}
@@ -56,16 +59,17 @@ def question_problems(table: pa.Table, config: MembershipConfig) -> list[str]:
     for row, name in enumerate(ids):
         known = first.setdefault(name, row)
         of_stream.append(known)
-        if streams[known] != streams[row]:
+        if streams[known] != streams[row] or searched[known] != searched[row]:
             found.append(
                 f"{names[row]}: its stream is not that of {names[known]}, which has the same stream_id"
             )
     questions = [
-        Question(names[row], of_stream[row], *values) for row, values in enumerate(_query_columns(table))
+        Question(names[row], of_stream[row], *values)
+        for row, values in enumerate(_query_columns(table, candidate))
     ]
     rows = table.take(list(first.values()))
-    own = {row: streams[row] for row in first.values()}
-    found += stream_problems(rows, list(own.values()), config)
+    own = {row: searched[row] for row in first.values()}
+    found += stream_problems(rows, [streams[row] for row in own], config)
     found += answer_problems(questions, own, config)
     found += balance_problems(questions, {row: name for name, row in first.items()}, config)
     return found
@@ -168,9 +172,11 @@ def byte_lists(column: pa.ChunkedArray) -> list[bytes]:
     return [symbols[a:b] for a, b in zip(starts, ends, strict=True)]
 
 
-def _query_columns(table: pa.Table) -> Iterator[tuple[bytes, int | None, int | None, str | None]]:
+def _query_columns(
+    table: pa.Table, candidate: str = "candidate"
+) -> Iterator[tuple[bytes, int | None, int | None, str | None]]:
     rest = (table[name].to_pylist() for name in ("answer", "position", "negative_kind"))
-    yield from zip(byte_lists(table["candidate"]), *rest, strict=True)
+    yield from zip(byte_lists(table[candidate]), *rest, strict=True)
 
 
 def _label(answer: int | None) -> str:

@@ -64,6 +64,11 @@ def repeated(setting: str, values: Iterable[str | int]) -> list[str]:
     return [f"{setting}={value}: given {n} times" for value, n in Counter(values).items() if n > 1]
 
 
+def stream_name(configuration: str, length: int, group: str, index: int) -> str:
+    """The id of stream `index` among those of one length and band (or structure)."""
+    return f"{configuration}-L{length:04d}-{group}-s{index:02d}"
+
+
 def stream_of(seed: int, band: str, length: int, index: int, alphabet_size: int) -> Stream:
     """Make stream `index` of a cell: the same one in every configuration that uses it."""
     rng = generator(seed, "eccbench", "stream", band, length, index)
@@ -101,7 +106,19 @@ def question_rows(
     ]
     # the stream is by far the largest column, and the same in all rows
     one = list_array([len(symbols)], pa.array(np.frombuffer(symbols, dtype=np.uint8)))
-    stream = one.take(pa.array(np.zeros(len(queries), dtype=np.int32)))
-    rest = schema.remove(schema.get_field_index("stream"))
-    table = pa.Table.from_pylist(questions, schema=rest)
-    return table.add_column(schema.get_field_index("stream"), schema.field("stream"), stream)
+    return with_columns(schema, questions, {"stream": repeat(one, len(queries))})
+
+
+def with_columns(schema: pa.Schema, rows: Sequence[dict[str, Any]], columns: dict[str, pa.Array]) -> pa.Table:
+    """A table of rows, some columns of which are arrays already."""
+    rest = pa.schema([field for field in schema if field.name not in columns])
+    table = pa.Table.from_pylist(rows, schema=rest)
+    return pa.Table.from_arrays(
+        [columns[field.name] if field.name in columns else table[field.name] for field in schema],
+        schema=schema,
+    )
+
+
+def repeat(one: pa.Array, count: int) -> pa.Array:
+    """An array that has its only element `count` times."""
+    return one.take(pa.array(np.zeros(count, dtype=np.int32)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import datasets
 import numpy as np
@@ -15,15 +15,17 @@ from eccdata.streams.deviations import (
     GAP,
     MOTIF_LENGTHS,
     SHORTEST_STREAM,
+    BrokenPattern,
     Structure,
     broken_pattern,
     deviation_queries,
 )
 from eccdata.streams.lempel_ziv import lempel_ziv_rate
+from eccdata.streams.queries import Query
 from eccdata.streams.seeding import generator
 
 from .checks import question_problems
-from .common import ANSWERS, SYMBOLS, MembershipConfig, question_rows, repeated
+from .common import ANSWERS, SYMBOLS, MembershipConfig, question_rows, repeated, stream_name
 from .findings import findings
 
 STRUCTURES: tuple[str, ...] = get_args(Structure)
@@ -127,35 +129,48 @@ class EasyHumanText(Builder):
 
     def _rows(self, length: int, structure: str, index: int) -> pa.Table:
         config = self.config
-        name = f"easyhuman-text-L{length:04d}-{structure}-s{index:02d}"
-        rng = generator(config.seed, "eccbench", "easyhuman-text", structure, length, index)
-        pattern = broken_pattern(
-            structure,  # type: ignore[arg-type]  # one of them, or it says so
-            length,
-            rng,
-            alphabet_size=config.alphabet_size,
-            cell=name,
-        )
-        shortest, longest = config.candidate_lengths
-        queries = deviation_queries(
-            pattern,
-            rng,
-            count=config.queries,
-            shortest=shortest,
-            longest=longest,
-            alphabet_size=config.alphabet_size,
-            cell=name,
-        )
+        pattern, queries = easyhuman_queries(config, length, structure, index)
         return question_rows(
             self.features().arrow_schema,
-            name,
+            stream_name("easyhuman-text", length, structure, index),
             pattern.symbols,
             queries,
             structure=structure,
             alphabet_size=config.alphabet_size,
             lz_rate=lempel_ziv_rate(np.frombuffer(pattern.symbols, dtype=np.uint8)),
-            deviations=[
-                {"position": deviation.position, "symbols": list(deviation.symbols)}
-                for deviation in pattern.deviations
-            ],
+            deviations=deviation_values(pattern),
         )
+
+
+def easyhuman_queries(
+    config: EasyHumanTextConfig, length: int, structure: str, index: int
+) -> tuple[BrokenPattern, list[Query]]:
+    """Draw one stream and its questions: the same ones in every configuration that asks them."""
+    name = stream_name("easyhuman-text", length, structure, index)
+    rng = generator(config.seed, "eccbench", "easyhuman-text", structure, length, index)
+    pattern = broken_pattern(
+        structure,  # type: ignore[arg-type]  # one of them, or it says so
+        length,
+        rng,
+        alphabet_size=config.alphabet_size,
+        cell=name,
+    )
+    shortest, longest = config.candidate_lengths
+    queries = deviation_queries(
+        pattern,
+        rng,
+        count=config.queries,
+        shortest=shortest,
+        longest=longest,
+        alphabet_size=config.alphabet_size,
+        cell=name,
+    )
+    return pattern, queries
+
+
+def deviation_values(pattern: BrokenPattern) -> list[dict[str, Any]]:
+    """The column `deviations`."""
+    return [
+        {"position": deviation.position, "symbols": list(deviation.symbols)}
+        for deviation in pattern.deviations
+    ]

@@ -49,6 +49,11 @@ def findings(tables: Iterable[pa.Table]) -> str:
     return "\n".join([*_leaks(together), "", *_bags(bags)])
 
 
+def leaks(tables: Iterable[pa.Table]) -> str:
+    """Measure the reader who sees candidates and never a stream, and write Markdown."""
+    return "\n".join(_leaks(pa.concat_tables([t.select([*NEEDED, _group(t)]) for t in tables])))
+
+
 def _leaks(questions: pa.Table) -> Iterator[str]:
     streams = pc.count_distinct(questions["stream_id"]).as_py()
     groups = questions[_group(questions)]

@@ -10,11 +10,21 @@ import datasets
 import pyarrow as pa
 
 from eccdata.builder import Builder, Cell
-from eccdata.streams.queries import membership_queries
+from eccdata.streams.bands import Stream
+from eccdata.streams.queries import Query, membership_queries
 from eccdata.streams.seeding import generator
 
 from .checks import question_problems
-from .common import ANSWERS, BANDS, SYMBOLS, MembershipConfig, question_rows, repeated, stream_of
+from .common import (
+    ANSWERS,
+    BANDS,
+    SYMBOLS,
+    MembershipConfig,
+    question_rows,
+    repeated,
+    stream_name,
+    stream_of,
+)
 from .findings import findings
 
 Negatives = Literal["uniform", "hard"]
@@ -121,30 +131,36 @@ class Text(Builder):
 
     def _rows(self, length: int, band: str, index: int, negatives: Negatives) -> pa.Table:
         config = self.config
-        name = f"text-L{length:04d}-{band}-s{index:02d}"
-        stream = stream_of(config.seed, band, length, index, config.alphabet_size)
-        symbols = stream.symbols.tobytes()
-        rng = generator(config.seed, "eccbench", "text", "queries", negatives, band, length, index)
-        sibling = None
-        if negatives == "hard":
-            sibling = stream.sibling(rng, max(length, SIBLING_SYMBOLS)).tobytes()
-        shortest, longest = config.candidate_lengths
-        queries = membership_queries(
-            symbols,
-            rng,
-            count=config.queries,
-            shortest=shortest,
-            longest=longest,
-            alphabet_size=config.alphabet_size,
-            sibling=sibling,
-            cell=name,
-        )
+        stream, queries = text_queries(config, length, band, index, negatives)
         return question_rows(
             self.features().arrow_schema,
-            name,
-            symbols,
+            stream_name("text", length, band, index),
+            stream.symbols.tobytes(),
             queries,
             band=band,
             alphabet_size=config.alphabet_size,
             lz_rate=stream.rate,
         )
+
+
+def text_queries(
+    config: TextConfig, length: int, band: str, index: int, negatives: Negatives
+) -> tuple[Stream, list[Query]]:
+    """Draw one stream and its questions: the same ones in every configuration that asks them."""
+    stream = stream_of(config.seed, band, length, index, config.alphabet_size)
+    rng = generator(config.seed, "eccbench", "text", "queries", negatives, band, length, index)
+    sibling = None
+    if negatives == "hard":
+        sibling = stream.sibling(rng, max(length, SIBLING_SYMBOLS)).tobytes()
+    shortest, longest = config.candidate_lengths
+    queries = membership_queries(
+        stream.symbols.tobytes(),
+        rng,
+        count=config.queries,
+        shortest=shortest,
+        longest=longest,
+        alphabet_size=config.alphabet_size,
+        sibling=sibling,
+        cell=stream_name("text", length, band, index),
+    )
+    return stream, queries

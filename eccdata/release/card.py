@@ -189,6 +189,8 @@ def _type(feature: Any) -> str:
         return f"list of {_type(feature.feature)}"
     if isinstance(feature, datasets.ClassLabel):
         return f"ClassLabel ({', '.join(feature.names)})"
+    if isinstance(feature, datasets.Video):
+        return "Video"
     return str(feature.dtype)
 
 

@@ -172,6 +172,9 @@ def _field(
             ],
         )
     source = mlc.Source(ctx=context, file_set=files, extract=mlc.Extract(ctx=context, column=column))
+    if isinstance(feature, datasets.Video):
+        # a struct of bytes and path, and the bytes are the file
+        source.transforms = [mlc.Transform(ctx=context, json_path="bytes")]
     return _leaf(context, f"{parent}/{column}", column, feature, said, source)
 
 
@@ -186,6 +189,8 @@ def _leaf(
         labels = ", ".join(f"{value} = {label}" for value, label in enumerate(feature.names))
         said = f"{said} Values: {labels}.".strip()
         type_ = mlc.DataType.INT64
+    elif isinstance(feature, datasets.Video):
+        type_ = mlc.DataType.VIDEO_OBJECT
     else:
         type_ = _TYPES[feature.dtype]
     return mlc.Field(

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import datasets
 import mlcroissant as mlc
 import numpy as np
 import pyarrow as pa
@@ -63,7 +64,7 @@ def _records(folder: Path, record: Record) -> Iterator[str]:
                     table = _some_rows(folder / shards[-1].path)
                 except (OSError, pa.ArrowException):
                     continue  # told of with the Parquet files
-                rows[record_set(config, split)] = table.to_pylist()
+                rows[record_set(config, split)] = _plain_rows(table)
                 path = small / shards[-1].path
                 path.parent.mkdir(parents=True, exist_ok=True)
                 pq.write_table(table, path)
@@ -103,10 +104,23 @@ def plain(value: Any, prefix: str) -> Any:
     if isinstance(value, list | np.ndarray):
         return [plain(inner, prefix) for inner in value]
     if isinstance(value, bytes):
-        return value.decode()
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value  # a picture, sound or video, and no text
     if isinstance(value, np.generic):
         return value.item()
     return value
+
+
+def _plain_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows, with the bytes of videos in their columns."""
+    features = datasets.Features.from_arrow_schema(table.schema)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    for name in [name for name, feature in features.items() if isinstance(feature, datasets.Video)]:
+        for row in rows:
+            row[name] = row[name] and row[name]["bytes"]
+    return rows
 
 
 def _some_rows(path: Path) -> pa.Table:

@@ -51,7 +51,7 @@ class Profile:
 
     Attributes:
         rows: How many rows.
-        counts: Column → value → how often; for ClassLabels (by name) and strings that are no ids.
+        counts: Column → value → how often; for ClassLabels (by name) and strings that are no ids, digests or paths.
         moments: Column → moments; for floating-point columns.
 
     """
@@ -85,7 +85,7 @@ def profile(table: pa.Table, features: datasets.Features) -> Profile:
             found.counts[name] = Counter(
                 {_label(feature, entry["values"]): entry["counts"] for entry in labels}
             )
-        elif pa.types.is_string(values.type) and not name.endswith("_id"):
+        elif pa.types.is_string(values.type) and not name.endswith(("_id", "_digest", "_path")):
             seen = pc.value_counts(values.drop_null()).to_pylist()
             found.counts[name] = Counter({entry["values"]: entry["counts"] for entry in seen})
         elif pa.types.is_floating(values.type):
