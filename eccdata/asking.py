@@ -9,14 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from eccdata.errors import EccdataError
-from eccdata.keys import request_key
+from eccdata.evaluator import Row
+from eccdata.keys import messages_digest, request_key
 from eccdata.requests import Request, Status
-from eccdata.store import Store
+from eccdata.results import Results, find
+from eccdata.store import Store, Stored
 from eccdata.systems import System
 
 TURN_S = 0.005
 """The longest that mapping rows, looking up keys and systems that compute may go on without letting the event
 loop see to its sockets."""
+
+REPORT_EVERY_S = 0.2
 
 PASSING = frozenset(
     {Status.RATE_LIMITED, Status.SERVER_ERROR, Status.MALFORMED, Status.TRANSPORT_ERROR, Status.TIMEOUT}
@@ -30,7 +34,7 @@ class Asked:
 
     Attributes:
         questions: Questions that were looked at.
-        already: How many of them had been answered before this session.
+        already: How many of them needed no request: answered before, or failed in this session.
         asked: Requests that came to an end, well or not.
         failures: How many of them failed, by status.
         stopped: Why asking ended before the last question; None where it did not.
@@ -52,30 +56,44 @@ class Asked:
 
 
 async def ask(
-    requests: Iterable[tuple[Request, bytes]],
+    questions: Iterable[tuple[Row, Request]],
     *,
     system: System,
     store: Store,
     servers: Sequence[str],
+    current: str,
     concurrency: int,
     asked: Asked,
+    results: Results,
     report: Callable[[Asked], None],
 ) -> None:
-    """Ask every question that the store holds no answer to; each response is stored as it arrives.
+    """Ask every question that the store holds no answer to; each response is stored as it arrives, and scored.
 
     Two questions with the same key are asked once. A key that failed is not asked again in this session.
 
     Args:
-        requests: Each request with the digest of its messages; made one by one, as they are needed.
+        questions: Each question with its request; made one by one, as they are needed.
         system: Who answers, open.
         store: Where the responses go, with a session begun.
-        servers: Digests of all accepted fingerprints, the system's own last.
+        servers: Digests of all accepted fingerprints, the first accepted first.
+        current: The one of the system's own.
         concurrency: How many requests may be in flight at once.
         asked: Kept up to date; where this is cancelled, it tells what there was until then.
+        results: Where the scored rows go.
         report: Called now and then with `asked`.
 
     """
-    await _Asker(system, store, servers, concurrency, asked, report).run(requests)
+    asker = _Asker(system, store, servers, current, concurrency, asked, results, report)
+    await asker.run(questions)
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A request to send and the questions that wait for its response: its own, and any that ask the same."""
+
+    request: Request
+    key: bytes
+    waiting: list[tuple[int, Row]]
 
 
 class _Asker:
@@ -84,29 +102,35 @@ class _Asker:
         system: System,
         store: Store,
         servers: Sequence[str],
+        current: str,
         concurrency: int,
         asked: Asked,
+        results: Results,
         report: Callable[[Asked], None],
     ) -> None:
         self.system = system
         self.store = store
         self.servers = servers
+        self.current = current
         self.concurrency = concurrency
+        self.results = results
         self.report = report
         self.asked = asked
-        self.in_flight: set[bytes] = set()
+        self.in_flight: dict[bytes, _Pending] = {}
         self.in_a_row = 0
         self.turn_began = 0.0
         self.running: object = None
         self.tasks: list[asyncio.Task[None]] = []
 
-    async def run(self, requests: Iterable[tuple[Request, bytes]]) -> None:
+    async def run(self, questions: Iterable[tuple[Row, Request]]) -> None:
         # One generator that all workers draw from: no queue, and no request is made before its turn.
-        unanswered = self._unanswered(requests)
+        unanswered = self._unanswered(questions)
         self.tasks = [asyncio.create_task(self._work(unanswered)) for _ in range(self.concurrency)]
+        reporting = asyncio.create_task(self._report())
         try:
             await asyncio.wait(self.tasks, return_when=asyncio.FIRST_EXCEPTION)
         finally:
+            reporting.cancel()
             for task in self.tasks:
                 task.cancel()
             results = await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -115,15 +139,14 @@ class _Asker:
             if isinstance(result, Exception):
                 raise result
 
-    async def _work(self, unanswered: Iterator[tuple[Request, bytes] | None]) -> None:
+    async def _work(self, unanswered: Iterator[_Pending | None]) -> None:
         system, store, asked = self.system, self.store, self.asked
         me = object()
-        for item in unanswered:
-            if item is None:
+        for pending in unanswered:
+            if pending is None:
                 await self._turn()
                 continue
-            request, key = item
-            self.in_flight.add(key)
+            request, key = pending.request, pending.key
             asked_at = time.time_ns() // 1000
             self.running = me
             try:
@@ -132,12 +155,15 @@ class _Asker:
                 self._stop(str(error))
                 return
             finally:
-                self.in_flight.discard(key)
+                del self.in_flight[key]
             store.add(key, request.question_id, asked_at, response)
             asked.asked += 1
             if self.running is not me:
                 # Another worker has run meanwhile: this system waits, and does not compute on the loop.
                 self.turn_began = time.monotonic()
+            stored = Stored(key, self.current, asked_at, response)
+            for index, question in pending.waiting:
+                self.results.put(index, question, stored)
             if response.status.answered:
                 self.in_a_row = 0
             else:
@@ -147,29 +173,48 @@ class _Asker:
             if time.monotonic() - self.turn_began > TURN_S:
                 await self._turn()
 
-    def _unanswered(
-        self, requests: Iterable[tuple[Request, bytes]]
-    ) -> Iterator[tuple[Request, bytes] | None]:
+    def _unanswered(self, questions: Iterable[tuple[Row, Request]]) -> Iterator[_Pending | None]:
         """The requests to send, and None where it is time for the event loop's turn."""
-        store, asked, model = self.store, self.asked, self.system.label
-        *earlier, current = self.servers
-        for request, messages in requests:
+        asked, results, in_flight, model = self.asked, self.results, self.in_flight, self.system.label
+        for index, (question, request) in enumerate(questions):
+            messages = messages_digest(request)
             asked.questions += 1
-            key = request_key(request, messages, model, current)
-            if key in self.in_flight:
-                pass
-            elif store.answered(key) or any(
-                store.answered(request_key(request, messages, model, server)) for server in earlier
-            ):
-                asked.already += 1
-            elif not store.failed(key):
-                yield request, key
+            results.question(messages)
+            key = request_key(request, messages, model, self.current)
+            pending = in_flight.get(key)
+            if pending is not None:
+                pending.waiting.append((index, question))
+            else:
+                stored = self._known(request, messages, key)
+                if stored is None:
+                    pending = in_flight[key] = _Pending(request, key, [(index, question)])
+                    yield pending
+                else:
+                    asked.already += 1
+                    results.put(index, question, stored)
             if time.monotonic() - self.turn_began > TURN_S:
                 yield None
         asked.drained = True
 
+    def _known(self, request: Request, messages: bytes, key: bytes) -> Stored | None:
+        """The response that there is already: an answer, or a failure of this session."""
+        store = self.store
+        if len(self.servers) > 1:
+            model = self.system.label
+            keys = [request_key(request, messages, model, server) for server in self.servers]
+            stored = find(store, keys)
+        else:
+            stored = store.get(key)
+        if stored is None or stored.response.status.answered or store.failed(key):
+            return stored
+        return None
+
+    async def _report(self) -> None:
+        while True:
+            await asyncio.sleep(REPORT_EVERY_S)
+            self.report(self.asked)
+
     async def _turn(self) -> None:
-        self.report(self.asked)
         await asyncio.sleep(0)
         self.turn_began = time.monotonic()
 

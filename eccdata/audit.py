@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from eccdata.errors import SHOWN
 from eccdata.media import Media
 from eccdata.requests import Json, Request, Response, Status
 
@@ -91,26 +92,18 @@ class Audit:
     Attributes:
         architecture: What the server says that its model is; None where it says nothing.
         family: The family whose rules are used; None where it is not known.
-        processor: Where the numbers of the rules come from: `checkpoint`, or `defaults` of the family.
+        rules: Where the numbers of the rules come from: `checkpoint`, or `defaults` of the family.
         config: What the server was told about processing media, where it says so.
+        faults: What was wrong, each in a sentence; the first ten.
         scaled: How often frames were scaled by the model's own processor, by what they were and became.
-        checked: Requests whose count is right.
-        coarse: Requests of which only the length of the whole prompt is known, and is as it should be.
-        untold: Requests of which the server tells no count at all.
-        misread: Requests whose count is wrong.
-        first_fault: What was wrong with the first of them.
 
     """
 
     architecture: str | None = None
     family: Family | None = None
-    processor: str = "defaults"
+    rules: str = "defaults"
     config: Json = None
-    checked: int = 0
-    coarse: int = 0
-    untold: int = 0
-    misread: int = 0
-    first_fault: str | None = None
+    faults: list[str] = field(default_factory=list)
     scaled: Counter[str] = field(default_factory=Counter)
 
     @classmethod
@@ -125,7 +118,7 @@ class Audit:
         processing = _mapping(facts.get("server_info")).get("mm_process_config")
         audit = cls(architecture=architecture, family=found, config=processing or None)
         if found is not None and (checkpoint.get("video") or checkpoint.get("image")):
-            audit.processor = "checkpoint"
+            audit.rules = "checkpoint"
             audit.family = replace(
                 found,
                 video=_as_configured(found.video, _mapping(checkpoint.get("video"))),
@@ -156,46 +149,27 @@ class Audit:
             return self._refused(request, response)
         must = self.expected(request)
         if must is None:
-            self.untold += 1
             return None
         self._note_scaling(request)
         got = Tokens(response.image_tokens or 0, response.video_tokens or 0)
         if got.total:
             fault = self._compare(request, must, got)
-        elif response.prompt_tokens is None:
-            self.untold += 1
-            return None
-        else:
+        elif response.prompt_tokens is not None:
             fault = self._compare_length(request, must, response.prompt_tokens)
-        if fault is None:
-            if got.total:
-                self.checked += 1
-            else:
-                self.coarse += 1
+        else:
             return None
-        return self._misread(fault)
+        return self._told(fault) if fault else None
 
     def facts(self) -> dict[str, Json]:
         """What the card tells about it."""
         return {
             "architecture": self.architecture,
             "family": self.family.name if self.family else None,
-            "rules": self.processor if self.family else None,
-            "outcome": self.outcome,
-            "checked": self.checked,
-            "coarse": self.coarse,
-            "untold": self.untold,
-            "misread": self.misread,
-            "first_fault": self.first_fault,
-            "scaled": dict(self.scaled),
+            "rules": self.rules if self.family else None,
+            "server_media_options": self.config,
+            "scaled_by_the_model": dict(sorted(self.scaled.items())),
+            "faults": self.faults,
         }
-
-    @property
-    def outcome(self) -> str:
-        """`failed`, `passed`, or `unaudited`; of this session's requests."""
-        if self.misread:
-            return "failed"
-        return "passed" if self.checked or self.coarse else "unaudited"
 
     @property
     def ignorance(self) -> str | None:
@@ -242,22 +216,31 @@ class Audit:
         )
 
     def _as_if(self, request: Request, got: int) -> str:
-        """What would explain a count: the server took fewer frames of each clip, or a fixed number of them."""
-        most = max(len(medium.ready.manifest.indices) for medium in request.media)
-        for fixed in (False, True):
-            for limit in range(1, max(most, FIXED_FRAMES) + 1):
+        """What would explain a count: fewer frames of each clip, whole groups alone, or a fixed number."""
+        sent = [len(medium.ready.manifest.indices) for medium in request.media]
+        group = self._group()
+        ways: list[tuple[str, Callable[[int, int], int]]] = [
+            ("at most {} frames of each clip", min),
+            (
+                "at most {} frames of each clip, in whole groups",
+                lambda n, most: min(n, most) // group * group,
+            ),
+            ("{} frames of each clip, however many it has", lambda n, most: most),  # noqa: ARG005
+        ]
+        for what, taken in ways:
+            for most in range(1, max(*sent, FIXED_FRAMES) + 1):
                 counts = [
-                    self._tokens(medium, limit if fixed else min(limit, len(medium.ready.manifest.indices)))
-                    for medium in request.media
+                    self._tokens(medium, taken(frames, most))
+                    for medium, frames in zip(request.media, sent, strict=True)
                 ]
                 if None not in counts and sum(filter(None, counts)) == got:
-                    return f", as if it had taken {'' if fixed else 'at most '}{limit} frames of each clip"
+                    return f", as if it had taken {what.format(most)}"
         return ""
 
-    def _misread(self, fault: str) -> str:
-        self.misread += 1
+    def _told(self, fault: str) -> str:
         said = f"{fault}.{self._advice()}"
-        self.first_fault = self.first_fault or said
+        if len(self.faults) < SHOWN:
+            self.faults.append(said)
         return said
 
     def _advice(self) -> str:
@@ -285,7 +268,7 @@ class Audit:
         ]
         if response.status is not Status.INVALID_REQUEST or not short:
             return None
-        return self._misread(
+        return self._told(
             f"the server does not take a video of fewer than {self._group()} frames ({', '.join(short)}): "
             f"{response.error}"
         )
@@ -363,7 +346,8 @@ def _grid(rule: Mapping[str, Any], frames: int, width: int, height: int) -> int:
     side: int = rule["patch"] * rule["merge"]
     groups = math.ceil(frames / rule["frames_per_group"])
     scaled_width, scaled_height = grid_size(rule, frames, width, height)
-    return groups * (scaled_width // side) * (scaled_height // side)
+    tokens: int = groups * (scaled_width // side) * (scaled_height // side)
+    return tokens
 
 
 def _per_frame(rule: Mapping[str, Any], frames: int, width: int, height: int) -> int | None:

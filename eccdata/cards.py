@@ -132,6 +132,8 @@ class Card:
         versions: Versions of Python, of this package and of the libraries it stands on.
         git_revision: The package's commit, where it ran from a checkout.
         command: The command that does it again.
+        media: Where clips were shown: what the token audit knows of the model, what it found, and whether the run was
+            told to go on all the same.
 
     """
 
@@ -145,6 +147,7 @@ class Card:
     versions: Mapping[str, str]
     git_revision: str | None
     command: str
+    media: Mapping[str, Json] | None = None
 
     def write(self, folder: Path) -> None:
         """Write `card.json` and `card.md`, each replaced as a whole."""
@@ -212,6 +215,7 @@ class Card:
                 | {"cut by the server below the limit": outcome.cut_below_limit}
                 | {name.replace("_", " "): count for name, count in outcome.tokens.items()}
             ),
+            *self._media(),
             "",
             "## Sessions",
             "",
@@ -231,6 +235,28 @@ class Card:
             "",
         ]
         return "\n".join(lines)
+
+    def _media(self) -> list[str]:
+        if self.media is None:
+            return []
+        facts = dict(self.media)
+        tokens, faults = facts.pop("vision_tokens"), facts.pop("faults")
+        kinds = {
+            "right": "the server's count is what they cost",
+            "wrong": "**the server's count is not what they cost**",
+            "untold": "the server tells no count",
+            "unaudited": "what they cost is not known for this model",
+        }
+        return [
+            "",
+            "## What the model saw",
+            "",
+            *_table(
+                {f"answers with clips, {kinds[kind]}": count for kind, count in tokens.items()}
+                | {name.replace("_", " "): value for name, value in facts.items() if value not in (None, {})}
+            ),
+            *[line for fault in faults for line in ("", f"- {fault}")],
+        ]
 
 
 def command(

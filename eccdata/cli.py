@@ -209,6 +209,12 @@ def evaluate(
     accept_changed_server: Annotated[
         bool, typer.Option("--accept-changed-server", help="Go on though the server is not as it was.")
     ] = False,
+    accept_audit_failures: Annotated[
+        bool,
+        typer.Option(
+            "--accept-audit-failures", help="Go on though the model saw other frames than were sent."
+        ),
+    ] = False,
 ) -> None:
     """Put a dataset's questions to a system and keep every response. Killed or failed? Run it again: it goes on.
 
@@ -240,6 +246,7 @@ def evaluate(
             limit=limit,
             concurrency=concurrency,
             accept_changed_server=accept_changed_server,
+            accept_audit_failures=accept_audit_failures,
             progress=progress,
         )
     tell(run)

@@ -18,9 +18,11 @@ from eccdata.asking import Asked, ask
 from eccdata.dataset import Opened, benchmark_of, open_dataset, require_columns
 from eccdata.errors import EccdataError, problem
 from eccdata.evaluator import Evaluator, Row
-from eccdata.keys import digest, messages_digest
+from eccdata.keys import digest
 from eccdata.requests import Json, Request
+from eccdata.results import Results
 from eccdata.settings import make
+from eccdata.showing import Showing
 from eccdata.store import Store, StoreInUse
 from eccdata.systems import System
 from eccdata.systems.server_facts import differences, told, without_credentials
@@ -29,7 +31,7 @@ Progress = Callable[[int, int | None, str], None]
 
 STORE = "store.sqlite3"
 RESPONSES = "responses"
-REPORT_EVERY_S = 0.2
+MEDIA = "media"
 LIBRARIES = ("aiohttp", "datasets", "duckdb", "huggingface-hub", "numpy", "orjson", "polars", "pyarrow")
 
 
@@ -47,6 +49,7 @@ class Run:
         asked: Requests that this session brought to an end.
         wall_s: Seconds that this session took.
         stopped: Why this session ended early; None where it did not.
+        notes: What else has to be said, a sentence each.
 
     """
 
@@ -59,6 +62,7 @@ class Run:
     asked: int
     wall_s: float
     stopped: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -77,6 +81,7 @@ class Run:
             lines.append(f"Failed: {kinds}.")
         if self.unasked:
             lines.append(f"Not asked: {self.unasked}.")
+        lines += self.notes
         if not self.complete:
             lines.append("Run the same command again to ask what is missing, and nothing else.")
         return "\n".join(lines)
@@ -99,9 +104,23 @@ class _Job:
     concurrency: int
     accept_changed_server: bool
     progress: Progress | None
+    showing: Showing | None
 
     def questions(self) -> Iterator[tuple[Row, Request]]:
-        """Every question with its request, in the dataset's order."""
+        """Every question with its request, in the dataset's order; clips are as they are sent."""
+        showing = self.showing
+        for question, request in self._asked():
+            if showing is not None:
+                yield showing.ready(question, request)
+            else:
+                # a system that does not look at clips is not shown any
+                yield question, dataclasses.replace(request, media=()) if request.media else request
+
+    def requests(self) -> Iterator[Request]:
+        """Every request, as the evaluator makes it."""
+        return (request for _, request in self._asked())
+
+    def _asked(self) -> Iterator[tuple[Row, Request]]:
         mapped = (
             (question, self.evaluator.request(question))
             for row in rows.iterate(self.chosen)
@@ -109,9 +128,23 @@ class _Job:
         )
         return islice(mapped, self.limit)
 
-    def requests(self) -> Iterator[tuple[Request, bytes]]:
-        """Every request with the digest of its messages."""
-        return ((request, messages_digest(request)) for _, request in self.questions())
+    async def watched_system(self) -> System:
+        """The system, with clips made ready for it and its answers audited where it looks at clips."""
+        if self.showing is None:
+            return self.system
+
+        def report(ready: int) -> None:
+            if self.progress is not None:
+                self.progress(ready, self.limit, "prepared")
+
+        return await self.showing.begin(self.system, self.requests(), report)
+
+    def report(self, asked: Asked) -> None:
+        """Pass the state of the asking on to the progress callback."""
+        if self.progress is not None:
+            failed = sum(asked.failures.values())
+            what = f"answered ({failed} failed)" if failed else "answered"
+            self.progress(asked.done, asked.questions if asked.drained else self.limit, what)
 
     def identity(self) -> dict[str, Json]:
         """What makes two runs the same, the server's fingerprint aside."""
@@ -134,7 +167,8 @@ class _Session:
 
     store: Store
     run_id: str
-    servers: list[str]
+    server: str
+    results: Results
     asked: Asked = field(default_factory=Asked)
 
 
@@ -154,6 +188,7 @@ def evaluate(
     limit: int | None = None,
     concurrency: int = 64,
     accept_changed_server: bool = False,
+    accept_audit_failures: bool = False,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Run:
@@ -178,6 +213,8 @@ def evaluate(
         concurrency: How many requests may be in flight at once.
         accept_changed_server: Go on though the server is not as it was: earlier answers stay, the rest is asked of
             the new one, and the column `server` tells them apart.
+        accept_audit_failures: Go on though the server's count of vision tokens says that the model saw something else
+            than was sent.
         force: Discard the run that `out` holds.
         progress: Called with (done, total, what); total is None while it is not known.
 
@@ -229,6 +266,9 @@ def evaluate(
             concurrency=concurrency,
             accept_changed_server=accept_changed_server,
             progress=progress,
+            showing=Showing(folder / MEDIA, accept_audit_failures)
+            if evaluator.shows_media and getattr(asked_system, "reads_media", False)
+            else None,
         )
     )
 
@@ -267,6 +307,7 @@ def _evaluate(job: _Job) -> Run:
         _write_card(job, session, counts)
     finally:
         for session in sessions:
+            session.results.discard()
             session.store.close()
     run = Run(
         run_id=session.run_id,
@@ -278,6 +319,7 @@ def _evaluate(job: _Job) -> Run:
         asked=session.asked.asked,
         wall_s=wall_s,
         stopped=stopped,
+        notes=tuple(job.showing.notes()) if job.showing is not None else (),
     )
     if ended.signal is not None:
         raise background.stop_caller(ended.signal, str(run))
@@ -296,20 +338,21 @@ async def _ask(job: _Job, sessions: list[_Session]) -> None:
             store.close()
             raise
         sessions.append(session)
-        reporter = _Reporter(job)
         try:
             await ask(
-                job.requests(),
-                system=job.system,
+                job.questions(),
+                system=await job.watched_system(),
                 store=store,
-                servers=session.servers,
+                servers=list(store.servers()),
+                current=session.server,
                 concurrency=job.concurrency,
                 asked=session.asked,
-                report=reporter,
+                results=session.results,
+                report=job.report,
             )
         except asyncio.CancelledError:
             session.asked.stopped = "interrupted"
-        reporter(session.asked, at_end=True)
+        job.report(session.asked)
     finally:
         await job.system.close()
 
@@ -340,8 +383,7 @@ def _admit(job: _Job, store: Store) -> _Session:
     first, *_ = store.servers()
     run_id = digest({**identity, "server": first})[:12]
     store.begin_session()
-    others = [server for server in store.servers() if server != name]
-    return _Session(store, run_id, [*others, name])
+    return _Session(store, run_id, name, _begin_results(job, run_id))
 
 
 def _how_to_go_on(changed: list[str]) -> str:
@@ -356,9 +398,9 @@ def _how_to_go_on(changed: list[str]) -> str:
     )
 
 
-def _write_results(job: _Job, session: _Session) -> results.Counts:
+def _begin_results(job: _Job, run_id: str) -> Results:
     identity = {
-        "run_id": session.run_id,
+        "run_id": run_id,
         "benchmark": job.evaluator.benchmark,
         "config": job.opened.config,
         "split": job.opened.split,
@@ -366,16 +408,24 @@ def _write_results(job: _Job, session: _Session) -> results.Counts:
         "system": job.system_name,
         "model": job.system.label,
     }
+    path = job.out / RESPONSES / f"{run_id}.parquet"
+    return Results(path, evaluator=job.evaluator, identity=identity)
+
+
+def _write_results(job: _Job, session: _Session) -> results.Counts:
+    """Let the results appear that were written along; make them from the store where some were left out."""
+    whole = session.asked.drained and session.asked.stopped is None
+    if whole and not session.results.overflowed:
+        return session.results.finish()
+    session.results.discard()
 
     def report(questions: int) -> None:
         if job.progress is not None:
             job.progress(questions, max(questions, session.asked.questions), "scored")
 
     return results.write(
-        job.out / RESPONSES / f"{session.run_id}.parquet",
+        _begin_results(job, session.run_id),
         job.questions(),
-        evaluator=job.evaluator,
-        identity=identity,
         model=job.system.label,
         store=session.store,
         servers=list(session.store.servers()),
@@ -449,25 +499,10 @@ def _write_card(job: _Job, session: _Session, counts: results.Counts) -> None:
             concurrency=job.concurrency,
             out=_without_home(str(job.out)),
         ),
+        media=None
+        if job.showing is None
+        else {**job.showing.facts(), "vision_tokens": dict(sorted(counts.vision_tokens.items()))},
     ).write(job.out)
-
-
-class _Reporter:
-    """Passes the state of the asking on to a progress callback, now and then."""
-
-    def __init__(self, job: _Job) -> None:
-        self.job = job
-        self.last = 0.0
-
-    def __call__(self, asked: Asked, *, at_end: bool = False) -> None:
-        progress = self.job.progress
-        now = time.monotonic()
-        if progress is None or (not at_end and now - self.last < REPORT_EVERY_S):
-            return
-        self.last = now
-        total = asked.questions if asked.drained else self.job.limit
-        failed = sum(asked.failures.values())
-        progress(asked.done, total, "answered" if not failed else f"answered ({failed} failed)")
 
 
 def _fields(instance: Any) -> dict[str, Json]:

@@ -135,7 +135,7 @@ def parts_with_media(content: Any, media: Mapping[str, Media]) -> Iterator[tuple
     """The parts of a message's content, each with the medium that it refers to, if it does."""
     for part in content:
         refers = isinstance(part, Mapping) and part.get("type") == "media"
-        yield part, media[part["media"]] if refers else None
+        yield part, media.get(part["media"]) if refers else None
 
 
 def sha256(content: bytes) -> str:

@@ -41,8 +41,6 @@ class Status(StrEnum):
     """No complete HTTP response: refused, reset, dropped; still after the last retry."""
     TIMEOUT = "timeout"
     """No complete response within the time limit, still after the last retry."""
-    MISREAD_MEDIA = "misread_media"
-    """The reply came, but the server's count of vision tokens says that the model saw something else than was sent."""
 
     @property
     def answered(self) -> bool:

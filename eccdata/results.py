@@ -14,10 +14,16 @@ import pyarrow.parquet as pq
 
 from eccdata.evaluator import Evaluator, Row
 from eccdata.keys import messages_digest, request_key
-from eccdata.requests import Request, Status
+from eccdata.requests import Request, Response, Status
 from eccdata.store import Store, Stored
+from eccdata.video.manifest import manifest_type
 
 ROWS_PER_GROUP = 4096
+
+GROUPS_AT_ONCE = 4
+"""How many groups of rows may wait for one question that takes long."""
+
+_TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
 
 _IDENTITY = pa.schema(
     {
@@ -52,10 +58,23 @@ _RESPONSE = pa.schema(
 )
 
 
+_SENT = pa.struct([("name", pa.string()), ("mime", pa.string()), ("sha256", pa.string()), *manifest_type()])
+_MEDIA = pa.schema(
+    {
+        "frames_sent": pa.int32(),
+        "vision_tokens_expected": pa.int32(),
+        "vision_tokens_reported": pa.int32(),
+        "media": pa.list_(_SENT),
+    }
+)
+
+
 def schema(evaluator: Evaluator) -> pa.Schema:
     """The columns of a protocol's results: identity, the question, the response, the verdict."""
     question = pa.schema({"question_id": pa.string(), **evaluator.carried})
-    return pa.schema([field for part in (_IDENTITY, question, _RESPONSE, evaluator.schema) for field in part])
+    media = _MEDIA if evaluator.shows_media else pa.schema([])
+    parts = (_IDENTITY, question, _RESPONSE, media, evaluator.schema)
+    return pa.schema([field for part in parts for field in part])
 
 
 @dataclass
@@ -72,6 +91,8 @@ class Counts:
         tokens: Sums over the rows, by column.
         servers: Rows by the digest of the server's fingerprint.
         prompts: SHA-256, in hex, over the digests of all questions' messages, in order.
+        vision_tokens: Answered rows with clips by what the server's count of vision tokens is: `right`, `wrong`,
+            `untold` by the server, or `unaudited` because no rule is known.
 
     """
 
@@ -83,6 +104,7 @@ class Counts:
     tokens: Counter[str] = field(default_factory=Counter)
     servers: Counter[str] = field(default_factory=Counter)
     prompts: str = ""
+    vision_tokens: Counter[str] = field(default_factory=Counter)
 
     @property
     def answered(self) -> int:
@@ -95,112 +117,193 @@ class Counts:
         return self.written - self.answered
 
 
+class Results:
+    """The results file of a run, written while the responses come in, in the order of the questions all the same.
+
+    Rows may be put in any order. Those that cannot be written yet, because an earlier one is still out, wait; where
+    more than `GROUPS_AT_ONCE` groups of `ROWS_PER_GROUP` rows would have to, the file is given up (`overflowed`) and
+    has to be made from the store (`write`). The file appears with `finish`, whole; the same rows give the same bytes.
+    """
+
+    def __init__(self, path: Path, *, evaluator: Evaluator, identity: Mapping[str, str]) -> None:
+        """Begin a file.
+
+        Args:
+            path: The Parquet file.
+            evaluator: Reads the responses.
+            identity: Values of the columns that are the same in every row.
+
+        """
+        self.counts = Counts()
+        self.overflowed = False
+        self._path = path
+        self._evaluator = evaluator
+        self._identity = identity
+        self._columns = schema(evaluator)
+        self._prompts = hashlib.sha256()
+        self._groups: dict[int, list[list[Any] | None]] = {}
+        self._missing: Counter[int] = Counter()
+        self._next = 0
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Not *.parquet: whoever reads the folder meanwhile sees the old file or the new one.
+        self._unfinished = path.with_name(f".{path.name}.incomplete")
+        self._writer = pq.ParquetWriter(self._unfinished, self._columns, compression="zstd")
+
+    def question(self, messages: bytes) -> None:
+        """Count a question by the digest of its messages; in order."""
+        self.counts.questions += 1
+        self._prompts.update(messages)
+
+    def put(self, index: int, question: Row, stored: Stored) -> None:
+        """Score the response to a question and give it the row with this index; each index once, none left out."""
+        if self.overflowed:
+            return
+        number, slot = divmod(index, ROWS_PER_GROUP)
+        group = self._groups.get(number)
+        if group is None:
+            group = self._groups[number] = [None] * ROWS_PER_GROUP
+            self._missing[number] = ROWS_PER_GROUP
+        group[slot] = self._row(question, stored)
+        self._missing[number] -= 1
+        if not self._missing[number]:
+            self._write_complete()
+
+    def finish(self) -> Counts:
+        """Write what is left and let the file appear."""
+        for number in sorted(self._groups):
+            rows = [row for row in self._groups[number] if row is not None]
+            assert number == self._next, "a row was left out"
+            assert len(rows) == ROWS_PER_GROUP - self._missing[number]
+            self._write(rows)
+            self._next += 1
+        self._writer.close()
+        self._unfinished.replace(self._path)
+        self.counts.prompts = self._prompts.hexdigest()
+        return self.counts
+
+    def discard(self) -> None:
+        """Leave no trace of an unfinished file."""
+        self._writer.close()
+        self._unfinished.unlink(missing_ok=True)
+
+    def _write_complete(self) -> None:
+        while self._next in self._groups and not self._missing[self._next]:
+            self._write(self._groups.pop(self._next))
+            del self._missing[self._next]
+            self._next += 1
+        if len(self._groups) > GROUPS_AT_ONCE:
+            self.overflowed = True
+            self._groups.clear()
+
+    def _write(self, rows: Sequence[list[Any] | None]) -> None:
+        if rows:
+            self._writer.write_table(_table(rows, self._columns, self._identity))
+
+    def _row(self, question: Row, stored: Stored) -> list[Any]:
+        response, evaluator, counts = stored.response, self._evaluator, self.counts
+        answered = response.status.answered
+        verdict = evaluator.columns(question, response)
+        counts.written += 1
+        counts.status[response.status.value] += 1
+        counts.servers[stored.server] += 1
+        if answered and verdict.get("abstention") is not None:
+            counts.abstention[verdict["abstention"]] += 1
+        for name in _TOKENS:
+            counts.tokens[name] += getattr(response, name) or 0
+        spent, limit = response.completion_tokens, response.token_limit
+        if response.status is Status.TRUNCATED and spent is not None and limit is not None:
+            counts.cut_below_limit += spent < limit
+        return [
+            question["question_id"],
+            *[question.get(name) for name in evaluator.carried],
+            response.status.value,
+            response.error,
+            response.attempts,
+            response.finish_reason,
+            response.text if answered else None,
+            response.reasoning,
+            response.prompt_tokens,
+            response.completion_tokens,
+            response.reasoning_tokens,
+            response.cached_tokens,
+            response.token_limit,
+            response.probability,
+            response.latency_s,
+            stored.asked_at,
+            stored.server,
+            stored.key.hex(),
+            *(self._media(question, response) if evaluator.shows_media else ()),
+            *[verdict[name] for name in evaluator.schema.names],
+        ]
+
+    def _media(self, question: Row, response: Response) -> list[Any]:
+        must = question.get("vision_tokens_expected")
+        told = (response.image_tokens, response.video_tokens)
+        got = None if told == (None, None) else sum(filter(None, told))
+        if response.status.answered and question.get("media") is not None:
+            kind = (
+                "unaudited"
+                if must is None
+                else "untold"
+                if got is None
+                else "right"
+                if got == must
+                else "wrong"
+            )
+            self.counts.vision_tokens[kind] += 1
+        return [question.get("frames_sent"), must, got, question.get("media")]
+
+
 def write(
-    path: Path,
+    results: Results,
     questions: Iterator[tuple[Row, Request]],
     *,
-    evaluator: Evaluator,
-    identity: Mapping[str, str],
     model: str,
     store: Store,
     servers: Sequence[str],
     report: Callable[[int], None],
 ) -> Counts:
-    """Score every question that has a response and write the rows to `path`, which is replaced as a whole.
-
-    The same store gives the same bytes. Memory holds `ROWS_PER_GROUP` rows at a time.
+    """Write all results anew from the store: a row for every question that has a response.
 
     Args:
-        path: The Parquet file.
+        results: A file just begun.
         questions: Each question with its request, in the dataset's order.
-        evaluator: Reads the responses.
-        identity: Values of the columns that are the same in every row.
         model: The model's name, as in the keys.
         store: Holds the responses.
-        servers: Digests of the accepted fingerprints, the first accepted first: where several have answered a
-            question, the first one's answer counts.
-        report: Called with the number of questions so far, once a row group.
+        servers: Digests of the accepted fingerprints, the first accepted first.
+        report: Called with the number of questions so far.
 
     """
-    columns = schema(evaluator)
-    counts = Counts()
-    prompts = hashlib.sha256()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not *.parquet: whoever reads the folder meanwhile sees the old file or the new one.
-    unfinished = path.with_name(f".{path.name}.incomplete")
     try:
-        with pq.ParquetWriter(unfinished, columns, compression="zstd") as writer:
-            group: list[list[Any]] = []
-            for question, request in questions:
-                messages = messages_digest(request)
-                prompts.update(messages)
-                counts.questions += 1
-                stored = _find(store, request, messages, model, servers)
-                if stored is not None:
-                    group.append(_row(question, request, stored, evaluator, counts))
-                if len(group) == ROWS_PER_GROUP:
-                    writer.write_table(_table(group, columns, identity))
-                    group.clear()
-                    report(counts.questions)
-            if group:
-                writer.write_table(_table(group, columns, identity))
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        for question, request in questions:
+            messages = messages_digest(request)
+            results.question(messages)
+            stored = find(store, [request_key(request, messages, model, server) for server in servers])
+            if stored is not None:
+                results.put(results.counts.written, question, stored)
+            if results.counts.questions % ROWS_PER_GROUP == 0:
+                report(results.counts.questions)
+        counts = results.finish()
+    except BaseException:
+        results.discard()
+        raise
     report(counts.questions)
-    counts.prompts = prompts.hexdigest()
     return counts
 
 
-def _find(
-    store: Store, request: Request, messages: bytes, model: str, servers: Sequence[str]
-) -> Stored | None:
-    failure = None
-    for server in servers:
-        stored = store.get(request_key(request, messages, model, server))
+def find(store: Store, keys: Sequence[bytes]) -> Stored | None:
+    """The response that counts of those under several servers' keys: the first answer, else the latest failure."""
+    failures = []
+    for key in keys:
+        stored = store.get(key)
         if stored is not None and stored.response.status.answered:
             return stored
-        failure = stored or failure
-    return failure
+        if stored is not None:
+            failures.append(stored)
+    return max(failures, key=lambda failure: failure.asked_at, default=None)
 
 
-def _row(question: Row, request: Request, stored: Stored, evaluator: Evaluator, counts: Counts) -> list[Any]:
-    response = stored.response
-    answered = response.status.answered
-    verdict = evaluator.columns(question, response)
-    counts.written += 1
-    counts.status[response.status.value] += 1
-    counts.servers[stored.server] += 1
-    if answered and verdict.get("abstention") is not None:
-        counts.abstention[verdict["abstention"]] += 1
-    for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"):
-        counts.tokens[name] += getattr(response, name) or 0
-    if response.status is Status.TRUNCATED and None not in (response.completion_tokens, response.token_limit):
-        counts.cut_below_limit += response.completion_tokens < response.token_limit  # type: ignore[operator]
-    return [
-        request.question_id,
-        *[question.get(name) for name in evaluator.carried],
-        response.status.value,
-        response.error,
-        response.attempts,
-        response.finish_reason,
-        response.text if answered else None,
-        response.reasoning,
-        response.prompt_tokens,
-        response.completion_tokens,
-        response.reasoning_tokens,
-        response.cached_tokens,
-        response.token_limit,
-        response.probability,
-        response.latency_s,
-        stored.asked_at,
-        stored.server,
-        stored.key.hex(),
-        *[verdict[name] for name in evaluator.schema.names],
-    ]
-
-
-def _table(group: list[list[Any]], columns: pa.Schema, identity: Mapping[str, str]) -> pa.Table:
+def _table(group: Sequence[list[Any] | None], columns: pa.Schema, identity: Mapping[str, str]) -> pa.Table:
     same = [pa.repeat(pa.scalar(identity[name], pa.string()), len(group)) for name in _IDENTITY.names]
     fields = list(columns)[len(same) :]
     values = zip(*group, strict=True)

@@ -16,6 +16,9 @@ class System(Protocol):
     once, `respond` for each request (up to `concurrency` at a time, all in one event loop) and `close` once.
     """
 
+    # `reads_media: ClassVar[bool] = True`, where it has one, says that it takes a request's clips: they are then made
+    # ready to be sent, and its count of vision tokens is held against what they must cost.
+
     @property
     def label(self) -> str:
         """The name that stands in tables, such as `Qwen/Qwen3-VL-8B-Instruct` or `window(bits=2048)`."""

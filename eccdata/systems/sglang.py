@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import aiohttp
 import orjson
@@ -19,6 +19,7 @@ import eccdata
 from eccdata.errors import EccdataError, problem, unknown
 from eccdata.requests import Json, Request, Response, Status
 from eccdata.systems import openai_chat
+from eccdata.systems.checkpoint import checkpoint_facts
 from eccdata.systems.server_facts import decisive, differences, told, without_credentials
 
 CONNECT_TIMEOUT_S = 30.0
@@ -62,6 +63,8 @@ class SGLang:
         backoff_limit_s: The doubling stops here.
         startup_s: How long to wait for a server that says it is still starting.
         extra: Further fields of every request's body, such as `{"top_k": 20}`.
+        checkpoint: The model's folder on this machine or its id on the Hub, whose configuration says what clips must
+            cost; by default the place that the server names.
 
     """
 
@@ -74,6 +77,8 @@ class SGLang:
     backoff_limit_s: float = 60.0
     startup_s: float = 900.0
     extra: Mapping[str, Json] = field(default_factory=dict)
+    checkpoint: str | None = None
+    reads_media: ClassVar[bool] = True
     _now: _Connected = field(default_factory=_Connected, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -336,6 +341,10 @@ class SGLang:
                 found = None
             if isinstance(found, dict):
                 account[name] = told(found)
+        place = self.checkpoint or _place(account)
+        facts = await asyncio.to_thread(checkpoint_facts, place) if place else {}
+        if facts:
+            account["checkpoint"] = facts
         return account
 
     def _fingerprint(self, model: str, account: Mapping[str, Json]) -> dict[str, Json]:
@@ -370,6 +379,15 @@ class SGLang:
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._now.key, "***") if self._now.key else text
+
+
+def _place(account: Mapping[str, Json]) -> str | None:
+    """Where a model with eyes has its checkpoint, by the server's own word."""
+    info = account.get("model_info")
+    if not isinstance(info, Mapping) or not info.get("has_image_understanding"):
+        return None
+    place = info.get("model_path")
+    return place if isinstance(place, str) else None
 
 
 def _retry_after_s(value: str | None, now: Callable[[], float] = time.time) -> float:

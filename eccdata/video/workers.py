@@ -8,7 +8,8 @@ import io
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -186,7 +187,9 @@ class _Worker:
             self.pid = 0
         try:
             if not self.pid:
-                self.pid = await asyncio.wrap_future(self.executor.submit(os.getpid))
+                with _main_left_out():
+                    started = self.executor.submit(os.getpid)
+                self.pid = await asyncio.wrap_future(started)
             return await asyncio.wrap_future(self.executor.submit(function, *args, **kwargs))
         except BrokenProcessPool:
             self.end()
@@ -202,6 +205,22 @@ class _Worker:
         if self.executor is not None:
             self.executor.shutdown(wait=False, cancel_futures=True)
         self.executor, self.pid = None, 0
+
+
+@contextlib.contextmanager
+def _main_left_out() -> Iterator[None]:
+    """Start processes that do not run the caller's script again.
+
+    A spawned process imports the main module first, for functions that may come from there; ours come from this
+    package. A script that calls us without asking for its `__name__` would call us again in every worker.
+    """
+    main = sys.modules["__main__"]
+    kept: dict[str, Any] = {n: vars(main).pop(n) for n in ("__file__", "__spec__") if n in vars(main)}
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        vars(main).update(kept)
 
 
 def encoded_frames(
