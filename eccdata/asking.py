@@ -12,7 +12,7 @@ from eccdata.errors import EccdataError
 from eccdata.evaluator import Row
 from eccdata.keys import messages_digest, request_key
 from eccdata.requests import Request, Status
-from eccdata.results import Results, find
+from eccdata.results import Results
 from eccdata.store import Store, Stored
 from eccdata.systems import System
 
@@ -198,16 +198,13 @@ class _Asker:
 
     def _known(self, request: Request, messages: bytes, key: bytes) -> Stored | None:
         """The response that there is already: an answer, or a failure of this session."""
-        store = self.store
-        if len(self.servers) > 1:
-            model = self.system.label
-            keys = [request_key(request, messages, model, server) for server in self.servers]
-            stored = find(store, keys)
-        else:
-            stored = store.get(key)
-        if stored is None or stored.response.status.answered or store.failed(key):
-            return stored
-        return None
+        store, model = self.store, self.system.label
+        for server in self.servers:
+            own = server == self.current
+            stored = store.answer(key if own else request_key(request, messages, model, server))
+            if stored is not None:
+                return stored
+        return store.get(key) if store.failed(key) else None
 
     async def _report(self) -> None:
         while True:

@@ -479,7 +479,7 @@ def _write_card(job: _Job, session: _Session, counts: results.Counts) -> None:
             stopped=session.asked.stopped,
         ),
         sessions=session.store.sessions(),
-        versions=provenance.versions(LIBRARIES),
+        versions=dict(provenance.versions(*LIBRARIES)),
         git_revision=provenance.git_revision(),
         command=cards.command(
             dataset=source,

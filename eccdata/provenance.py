@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 
 import eccdata
 
 
+@cache
 def git_revision() -> str | None:
     """The commit of the checkout that the package runs from, with `-dirty` where it was changed; None elsewhere."""
     top = Path(eccdata.__file__).parents[1]
@@ -24,7 +27,8 @@ def git_revision() -> str | None:
     return found.stdout.strip() or None
 
 
-def versions(packages: Iterable[str]) -> dict[str, str]:
+@cache
+def versions(*packages: str) -> Mapping[str, str]:
     """The versions of Python, of this package and of those named that are installed."""
     found = {"python": platform.python_version(), "eccdata": eccdata.__version__}
     for package in packages:
@@ -32,4 +36,4 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return MappingProxyType(found)

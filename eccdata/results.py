@@ -278,7 +278,7 @@ def write(
         for question, request in questions:
             messages = messages_digest(request)
             results.question(messages)
-            stored = find(store, [request_key(request, messages, model, server) for server in servers])
+            stored = _find(store, [request_key(request, messages, model, server) for server in servers])
             if stored is not None:
                 results.put(results.counts.written, question, stored)
             if results.counts.questions % ROWS_PER_GROUP == 0:
@@ -291,7 +291,7 @@ def write(
     return counts
 
 
-def find(store: Store, keys: Sequence[bytes]) -> Stored | None:
+def _find(store: Store, keys: Sequence[bytes]) -> Stored | None:
     """The response that counts of those under several servers' keys: the first answer, else the latest failure."""
     failures = []
     for key in keys:

@@ -339,10 +339,6 @@ class Store:
         ((count,),) = self._rows("select count(*) from responses")
         return int(count)
 
-    def answered(self, key: bytes) -> bool:
-        """Whether there is an answer under the key."""
-        return key in self._pending or self._row("select 1 from responses where key = ?", (key,)) is not None
-
     def failed(self, key: bytes) -> bool:
         """Whether asking under this key failed in this session."""
         if not self._failed_in_session:
@@ -352,12 +348,20 @@ class Store:
         found = self._row("select 1 from failures where key = ? and session = ?", (key, self._session))
         return found is not None
 
+    def answer(self, key: bytes) -> Stored | None:
+        """The answer under the key."""
+        if key in self._pending:
+            self.flush()
+        row = self._row(_GET_RESPONSE, (key,))
+        return None if row is None else self._stored(row)
+
     def get(self, key: bytes) -> Stored | None:
         """The answer under the key; where there is none, the last failure; None where it was never asked."""
-        self.flush()
-        row = self._row(_GET_RESPONSE, (key,))
-        if row is not None:
-            return self._stored(row)
+        stored = self.answer(key)
+        if stored is not None:
+            return stored
+        if self._failures:
+            self.flush()
         row = self._row(_GET_FAILURE, (key,))
         if row is None:
             return None

@@ -79,7 +79,7 @@ def test_gives_back_what_it_was_given(
 
 def test_a_failure_is_no_answer(store: Store) -> None:
     store.add(key(0), "q0", 1, FAILURE)
-    assert not store.answered(key(0))
+    assert store.answer(key(0)) is None
     assert store.failed(key(0))
     assert len(store) == 0
     stored = store.get(key(0))
@@ -161,7 +161,7 @@ def test_survives_kill_9(tmp_path: Path) -> None:
     lines += len(process.stdout.read().splitlines()[:-1])
     process.wait()
     with Store.open(path) as store:
-        assert all(store.answered(key(number)) for number in range(lines))
+        assert all(store.answer(key(number)) for number in range(lines))
         (session,) = store.sessions()
         assert session["outcome"] == "killed"
         assert session["answers"] >= lines
