@@ -129,8 +129,12 @@ class Builder(datasets.ArrowBasedBuilder, ABC):
         """
         return ""
 
-    def lacks(self) -> str:
-        """What keeps its rows from being made here, as a sentence; empty if nothing does.
+    def source_digests(self) -> dict[str, str]:
+        """Digest of what was read of each source, by its name; a release records it. By default nothing is read."""
+        return {}
+
+    def unrepeatable(self) -> str:
+        """Why `eccdata verify` does not make a cell again, as a sentence; empty where it does.
 
         A builder that reads a user's own copies can check rows without them, and not make them.
         """

@@ -22,6 +22,7 @@ from eccdata.requests import Request, Response, Status
 from eccdata.rows import iterate
 from eccdata.settings import make
 from eccdata.systems import System
+from support.footage import small_copies
 
 # Small enough to build in a second or so; a new configuration adds its own.
 SMALL: dict[tuple[str, str], dict[str, Any]] = {
@@ -31,6 +32,7 @@ SMALL: dict[tuple[str, str], dict[str, Any]] = {
     ("eccbench", "video-sequential"): {"lengths": (8, 32), "streams": 2, "queries": 4},
     ("eccbench", "video-spatial"): {"lengths": (8, 32), "streams": 2, "queries": 4},
     ("eccbench", "easyhuman-video"): {"lengths": (64,), "streams": 2, "queries": 4},
+    ("eccbench", "natural"): {"lengths": (8, 16), "clips_per_length": (20, 10)},
 }
 # What a system needs to be made; every other option has a default. A served model is tested elsewhere.
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -46,7 +48,18 @@ MEMORIES = [name for name in catalog.systems() if name not in SERVED]
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
+def copies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A user's own copies of all sources that some configuration reads."""
+    return small_copies(tmp_path_factory.mktemp("copies"))
+
+
+def data_dirs(benchmark: str, config: str, copies: dict[str, Path]) -> dict[str, Path]:
+    """Those that a configuration reads."""
+    return {name: copies[name] for name in catalog.builder(benchmark, config).sources}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory, copies: dict[str, Path]) -> dict[tuple[str, str], Path]:
     """A small release of each configuration."""
     missing = [key for key in CONFIGS if key not in SMALL]
     assert not missing, f"Say in SMALL what makes these configurations small: {missing}"
@@ -55,7 +68,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Pat
     for benchmark, config in CONFIGS:
         out = folder / benchmark / config
         out.parent.mkdir(exist_ok=True)
-        eccdata.build(benchmark, out=out, configs=[config], settings=SMALL[benchmark, config])
+        eccdata.build(
+            benchmark,
+            out=out,
+            configs=[config],
+            settings=SMALL[benchmark, config],
+            data_dirs=data_dirs(benchmark, config, copies),
+        )
         releases[benchmark, config] = out
     return releases
 
@@ -76,13 +95,19 @@ def test_builder_documents_itself(benchmark: str, config: str) -> None:
 
 @pytest.mark.parametrize(("benchmark", "config"), CONFIGS)
 def test_release_is_the_same_however_it_is_built_and_loads_plainly(
-    benchmark: str, config: str, small: dict[tuple[str, str], Path], tmp_path: Path
+    benchmark: str,
+    config: str,
+    small: dict[tuple[str, str], Path],
+    copies: dict[str, Path],
+    tmp_path: Path,
 ) -> None:
     first = small[benchmark, config]
     second = tmp_path / "again"
-    eccdata.build(benchmark, out=second, configs=[config], settings=SMALL[benchmark, config], num_proc=2)
+    own = data_dirs(benchmark, config, copies)
+    settings = SMALL[benchmark, config]
+    eccdata.build(benchmark, out=second, configs=[config], settings=settings, data_dirs=own, num_proc=2)
     assert (first / "SHA256SUMS").read_bytes() == (second / "SHA256SUMS").read_bytes()
-    verification = eccdata.verify(first)
+    verification = eccdata.verify(first, data_dirs=own)
     assert verification.ok, str(verification)
     loaded = datasets.load_dataset(str(first), config, cache_dir=str(tmp_path / "cache"))
     features = catalog.builder(benchmark, config).features()

@@ -29,6 +29,10 @@ from .footage.local_clips import Wanted, write_clips
 from .footage.measuring import densities
 from .footage.selection import Clip, Question
 
+NO_SOURCE = "it reads your own copies; say where they are with " + " and ".join(
+    f"--data-dir {name}=PATH" for name in SOURCES
+)
+
 
 @dataclass
 class NaturalConfig(LocalCopiesConfig):
@@ -159,13 +163,15 @@ class Natural(Builder):
             }
         )
 
-    def lacks(self) -> str:
-        """Say so if no source was given."""
-        if self.config.data_dirs:
-            return ""
-        return "it reads your own copies; say where they are with " + " and ".join(
-            f"--data-dir {name}=PATH" for name in SOURCES
-        )
+    def source_digests(self) -> dict[str, str]:
+        """SHA-256 over the annotations of each source that was given."""
+        return Collections.of(self.config.data_dirs, self.config.soccernet_videos).digests()
+
+    def unrepeatable(self) -> str:
+        """Say so if no source was given, or if it would take measuring."""
+        if not self.config.data_dirs:
+            return NO_SOURCE
+        return "densities are not measured again" if self.config.density else ""
 
     def cells(self) -> list[Cell]:
         """A cell for each length of which there are clips.
@@ -225,8 +231,8 @@ class Natural(Builder):
 
     @cached_property
     def _collections(self) -> Collections:
-        if lacking := self.lacks():
-            raise EccdataError(f"{self.benchmark}/{self.configuration} cannot be built: {lacking}.")
+        if not self.config.data_dirs:
+            raise EccdataError(f"{self.benchmark}/{self.configuration} cannot be built: {NO_SOURCE}.")
         return Collections.of(self.config.data_dirs, self.config.soccernet_videos)
 
     @cached_property

@@ -38,6 +38,7 @@ class Release:
         rows: Rows of each split of each configuration.
         size_bytes: Bytes of all Parquet files.
         digest: SHA-256 of its SHA256SUMS: two releases are the same if this is.
+        notes: What was left out, and why.
 
     """
 
@@ -46,6 +47,7 @@ class Release:
     rows: Mapping[str, Mapping[str, int]]
     size_bytes: int
     digest: str
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.path}: {self.benchmark}, {self.size_bytes / 1e6:,.1f} MB of Parquet"]
@@ -54,7 +56,8 @@ class Release:
             for config, splits in self.rows.items()
             for split, rows in splits.items()
         ]
-        return "\n".join([*lines, f"  sha256 of {SUMS}: {self.digest}"])
+        lines.append(f"  sha256 of {SUMS}: {self.digest}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
 
 def build(
@@ -65,6 +68,7 @@ def build(
     seed: int = 0,
     num_proc: int = 1,
     settings: Mapping[str, Any] | None = None,
+    data_dirs: Mapping[str, str | Path] | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Release:
@@ -76,10 +80,11 @@ def build(
     Args:
         benchmark: Such as `eccbench`.
         out: The release's folder.
-        configs: Which configurations; all if none.
+        configs: Which configurations; if none, all but those that read only sources which `data_dirs` does not give.
         seed: Root of all randomness, at least 0.
         num_proc: Worker processes.
         settings: Builders' settings by name, as values or text; each goes to the configurations that have it.
+        data_dirs: Folders of the user's own copies, by the name of the source.
         force: Replace a release that is there; it stays until the new one is complete.
         progress: Called with cells done, cells in all, and what is being done.
 
@@ -92,8 +97,13 @@ def build(
         raise EccdataError(f"num_proc is {num_proc}; it must be 1 or more.")
     if seed < 0:
         raise EccdataError(f"seed is {seed}; it must be 0 or more.")
-    classes = _chosen(benchmark, configs)
+    folders = {name: str(path) for name, path in (data_dirs or {}).items()}
+    classes, notes = _chosen(benchmark, configs, folders)
     given = _settings(classes, settings or {})
+    for name, cls in classes.items():
+        if read := {source: path for source, path in folders.items() if source in cls.sources}:
+            given[name]["data_dirs"] = read
+            notes += _missing_sources(name, cls, read)
     description = read_description(benchmark)
     undescribed = sorted(classes.keys() - description.configs.keys())
     if undescribed:
@@ -127,6 +137,7 @@ def build(
         rows={name: {split: one.rows(split) for split in one.splits} for name, one in record.configs.items()},
         size_bytes=sum(one.size_bytes for one in record.configs.values()),
         digest=digest,
+        notes=tuple(notes),
     )
 
 
@@ -138,7 +149,10 @@ def read_cells(folder: Path, shards: Iterable[Shard]) -> Iterator[pa.Table]:
                 yield file.read_row_group(index)
 
 
-def _chosen(benchmark: str, configs: Iterable[str] | None) -> dict[str, type[Builder]]:
+def _chosen(
+    benchmark: str, configs: Iterable[str] | None, data_dirs: Mapping[str, str]
+) -> tuple[dict[str, type[Builder]], list[str]]:
+    """The builders that are wanted, and notes on those that are not."""
     known = catalog.configs(benchmark)
     names = list(dict.fromkeys(configs)) if configs is not None else known
     for name in names:
@@ -147,7 +161,34 @@ def _chosen(benchmark: str, configs: Iterable[str] | None) -> dict[str, type[Bui
     if not names:
         raise EccdataError(f"{benchmark} has no configuration to build.")
     # in the catalog's order, so that the order in which they are named changes no byte
-    return {name: catalog.builder(benchmark, name) for name in known if name in names}
+    classes = {name: catalog.builder(benchmark, name) for name in known if name in names}
+    sources = {source for cls in classes.values() for source in cls.sources}
+    for source in data_dirs:
+        if source not in sources:
+            raise unknown("source of the chosen configurations", source, sources)
+    if configs is not None:
+        return classes, []
+    without = {
+        name: cls for name, cls in classes.items() if cls.sources and not data_dirs.keys() & set(cls.sources)
+    }
+    notes = [
+        f"{name} is left out: it reads your own copies ("
+        + ", ".join(f"--data-dir {source}=PATH" for source in cls.sources)
+        + ")"
+        for name, cls in without.items()
+    ]
+    if len(without) == len(classes):
+        raise problem(f"Of {benchmark} nothing can be built:", notes)
+    return {name: cls for name, cls in classes.items() if name not in without}, notes
+
+
+def _missing_sources(config: str, cls: type[Builder], given: Mapping[str, str]) -> list[str]:
+    """Notes on the sources of a configuration that were not given."""
+    return [
+        f"{config} was built without {source}, of which no copy was given (--data-dir {source}=PATH)"
+        for source in cls.sources
+        if source not in given
+    ]
 
 
 def _settings(classes: Mapping[str, type[Builder]], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -199,7 +240,12 @@ def _write_data(
         format=FORMAT,
         benchmark=benchmark,
         seed=seed,
-        given={key: builders[name].settings[key] for name, settings in given.items() for key in settings},
+        given={
+            key: builders[name].settings[key]
+            for name, settings in given.items()
+            for key in settings
+            if key in builders[name].settings  # those that are local to a machine are not
+        },
         eccdata=version("eccdata"),
         revision=git_revision(),
         libraries={name: version(name) for name in ("datasets", "mlcroissant", "numpy", "pyarrow")},
@@ -208,6 +254,7 @@ def _write_data(
                 version=str(builder.VERSION),
                 settings=builder.settings,
                 splits={split: tuple(shards) for split, shards in splits[name].items()},
+                sources=builder.source_digests(),
             )
             for name, builder in builders.items()
         },

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from eccdata.builder import Builder, Cell
-from eccdata.errors import SHOWN
+from eccdata.errors import SHOWN, EccdataError
 from eccdata.progress import Progress
 from eccdata.release.profile import Profile, profile
 from eccdata.release.record import ConfigRecord, RowGroup, Shard
@@ -75,10 +75,10 @@ def content_problems(
             found.problems += [f"{config}: {wrong}" for wrong in builder.check(table)]
             if (split := again.get((shard.path, index))) is not None:
                 cell = Cell(split, group.key, group.start, group.stop)
-                if not builder.table(cell).equals(table):
-                    found.problems.append(
-                        f"{shard.path}: row group {index} is not what its builder makes of the same seed and settings"
-                    )
+                found.problems += [
+                    f"{shard.path}: row group {index} {wrong}"
+                    for wrong in _again_problems(builder, cell, table)
+                ]
         tell(done, len(todo), f"Looking into {config}")
     found.profiles = {path: profiles for path, profiles in found.profiles.items() if path in whole}
     found.problems += _id_problems(folder, config, made)
@@ -113,13 +113,23 @@ def _left_out(made: ConfigRecord, todo: list[Group]) -> set[str]:
 
 def _made_again(made: ConfigRecord, builder: Builder | None) -> dict[tuple[str, int], str]:
     """One cell of each split, by file and row group: the one with the fewest bytes, since it costs time."""
-    if builder is None or str(builder.VERSION) != made.version:
+    if builder is None or str(builder.VERSION) != made.version or builder.unrepeatable():
+        return {}
+    if builder.source_digests() != made.sources:
         return {}
     found = {}
     for split in made.splits:
         shard, index, _ = min(_groups(made, split), key=lambda place: place[2].rows)
         found[shard.path, index] = split
     return found
+
+
+def _again_problems(builder: Builder, cell: Cell, table: pa.Table) -> Iterator[str]:
+    try:
+        if not builder.table(cell).equals(table):
+            yield "is not what its builder makes of the same seed and settings"
+    except EccdataError as error:
+        yield f"cannot be made again: {error}"
 
 
 def _key_problems(table: pa.Table, group: RowGroup) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,8 @@ class ConfigRecord(_Model):
     version: str
     settings: dict[str, Any]
     splits: dict[str, tuple[Shard, ...]]
+    sources: dict[str, str] = {}
+    """Digest of what was read of each of the user's own copies."""
 
     @property
     def shards(self) -> Iterator[Shard]:
@@ -102,10 +104,21 @@ class Record(_Model):
         """Write `build.json`."""
         write_json(folder / RECORD, self.model_dump(mode="json"))
 
-    def builder(self, config: str, cache_dir: str) -> Builder:
-        """Make the installed builder of a configuration, with the release's settings."""
+    def builder(
+        self, config: str, cache_dir: str, data_dirs: Mapping[str, str | Path] | None = None
+    ) -> Builder:
+        """Make the installed builder of a configuration, with the release's settings.
+
+        Args:
+            config: The configuration.
+            cache_dir: See `Builder.create`.
+            data_dirs: Folders of the user's own copies by source; those that it does not read are left out.
+
+        """
         cls = catalog.builder(self.benchmark, config)
-        return cls.create(cache_dir=cache_dir, **self.configs[config].settings)
+        folders = {name: str(path) for name, path in (data_dirs or {}).items() if name in cls.sources}
+        local = {"data_dirs": folders} if folders else {}
+        return cls.create(cache_dir=cache_dir, **self.configs[config].settings, **local)
 
     @property
     def rebuild(self) -> str:
@@ -114,6 +127,8 @@ class Record(_Model):
         if self.seed:
             parts.append(f"--seed {self.seed}")
         parts += [f"--set {name}={_plain(value)}" for name, value in self.given.items()]
+        sources = dict.fromkeys(name for made in self.configs.values() for name in made.sources)
+        parts += [f"--data-dir {name}=PATH" for name in sources]
         return " ".join([*parts, "--out DIR"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +62,11 @@ class Verification:
 
 
 def verify(
-    path: str | Path, *, sample: int | None = SAMPLE, progress: Progress | None = None
+    path: str | Path,
+    *,
+    sample: int | None = SAMPLE,
+    data_dirs: Mapping[str, str | Path] | None = None,
+    progress: Progress | None = None,
 ) -> Verification:
     """Check a release: checksums, Parquet, card, manifests, Croissant, and what the rows themselves claim.
 
@@ -76,6 +81,8 @@ def verify(
     Args:
         path: The release's folder.
         sample: How many rows of a split are looked into, taken as whole cells evenly over it; None for all.
+        data_dirs: Folders of the user's own copies, by the name of the source: what was made from them is made again
+            only where they are given.
         progress: Called with steps done, steps in all, and what is being done.
 
     Raises:
@@ -91,7 +98,7 @@ def verify(
         record = read_record(folder)
     except EccdataError as error:
         return Verification(folder, "", (*problems, str(error)), (), summed, 0, 0)
-    found, notes, checked = _inside(folder, record, sample, tell)
+    found, notes, checked = _inside(folder, record, sample, data_dirs or {}, tell)
     rows = sum(made.rows(split) for made in record.configs.values() for split in made.splits)
     return Verification(
         path=folder,
@@ -128,7 +135,11 @@ def _sums(folder: Path, tell: Progress) -> tuple[list[str], int]:
 
 
 def _inside(
-    folder: Path, record: Record, sample: int | None, tell: Progress
+    folder: Path,
+    record: Record,
+    sample: int | None,
+    data_dirs: Mapping[str, str | Path],
+    tell: Progress,
 ) -> tuple[list[str], list[str], int]:
     problems: list[str] = []
     notes: list[str] = []
@@ -136,7 +147,7 @@ def _inside(
     profiles: dict[str, list[Profile]] = {}
     with tempfile.TemporaryDirectory(prefix="eccdata-") as cache:
         for config, made in record.configs.items():
-            builder = _builder(record, config, cache, problems, notes)
+            builder = _builder(record, config, cache, data_dirs, problems, notes)
             unreadable, broken = parquet_problems(folder, config, made, builder)
             problems += broken
             if unreadable:
@@ -157,7 +168,12 @@ def _inside(
 
 
 def _builder(
-    record: Record, config: str, cache: str, problems: list[str], notes: list[str]
+    record: Record,
+    config: str,
+    cache: str,
+    data_dirs: Mapping[str, str | Path],
+    problems: list[str],
+    notes: list[str],
 ) -> Builder | None:
     """The installed builder, or None where the rows' own claims cannot be checked."""
     known = catalog.benchmarks()
@@ -167,7 +183,7 @@ def _builder(
         )
         return None
     try:
-        builder = record.builder(config, cache)
+        builder = record.builder(config, cache, data_dirs)
     except EccdataError as error:
         problems.append(f"{config}: {error}")
         return None
@@ -176,4 +192,8 @@ def _builder(
             f"{config}: made by version {record.configs[config].version} of its builder, {builder.VERSION} is "
             "installed: no cell was made again"
         )
+    elif reason := builder.unrepeatable():
+        notes.append(f"{config}: no cell was made again: {reason}")
+    elif builder.source_digests() != record.configs[config].sources:
+        problems.append(f"{config}: made from other sources than those in the folders that were given")
     return builder

@@ -195,6 +195,21 @@ def match(seed: int, duration_s: float, red_cards: Sequence[float]) -> list[tupl
     return sorted([*ordinary, *cards])
 
 
+def small_copies(folder: Path, *, film_at: float = 5) -> dict[str, Path]:
+    """Copies of both sources that give clips of 8 and 16 frames of every category, with their videos."""
+    names = list(EVENTS)
+    kitchens = {
+        f"P{index:02d}_1{index:02d}": cooking(index, 150.0, [names[(index + k) % 10] for k in range(3)], 3)
+        for index in range(10)
+    }
+    game = "england_epl/2014-2015/2015-02-21 - 18-00 Chelsea 1 - 1 Burnley"
+    halves = {f"{game}/1": match(0, 400.0, [180.25]), f"{game}/2": match(1, 300.0, [33.4])}
+    return {
+        "epic": write_epic(folder / "epic", kitchens, film_at=film_at),
+        "soccernet": write_soccernet(folder / "soccernet", halves, film_at=film_at),
+    }
+
+
 def film(
     path: Path, duration_s: float, fps: float, *, start: int = 0, size: tuple[int, int] = (160, 90)
 ) -> None:

@@ -67,9 +67,7 @@ def test_seconds_of_real_footage_are_those_of_the_file() -> None:
     path = clips()["bikes"]
     with av.open(str(path)) as container:
         shown = {
-            float(frame.pts * frame.time_base): frame.reformat(
-                64, 36, "yuv420p", interpolation="AREA"
-            ).to_ndarray()
+            frame.time: frame.reformat(64, 36, "yuv420p", interpolation="AREA").to_ndarray()
             for frame in container.decode(video=0)
         }
     start = min(shown)
@@ -108,9 +106,9 @@ def test_a_clip_is_written_whole_and_frame_i_stands_at_second_i(tmp_path: Path) 
     write_clip(target, iter(frames))
     with av.open(str(target)) as container:
         stream = container.streams.video[0]
-        assert (stream.width, stream.height, stream.average_rate) == (640, 360, 1)
+        assert (stream.width, stream.height, str(stream.average_rate)) == (640, 360, "1")
         decoded = list(container.decode(video=0))
-    assert [float(frame.pts * frame.time_base) for frame in decoded] == list(range(8))
+    assert [frame.time for frame in decoded] == list(range(8))
     for frame, original in zip(decoded, frames, strict=True):
         assert np.abs(frame.to_ndarray().astype(int) - original).mean() < 2
     # the index stands in front

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from eccdata.video import density
 from eccdata.video.clips import clip_times, frames_at
 from eccdata.video.density import Cache, Density, bands, file_fingerprint, measure
 from eccdata.video.embedding import Dinov2
+from eccdata.video.two_pass import encode
 from support.dinov2 import save_tiny_dinov2
 from support.footage import clips
 
@@ -66,11 +68,11 @@ def test_distortion_is_one_minus_the_cosine_of_patch_means(embedder: Dinov2) -> 
 
     frames = footage("bikes", 6)
     found = measure(frames, embedder, bits_per_frame=BITS)
-    decoded = np.stack(list(density.encode(frames, bits_per_frame=BITS).frames()))
+    decoded = np.stack(list(encode(frames, bits_per_frame=BITS).frames()))
     for at in (0, 3, 5):
         points = []
         for frame in (frames[at], decoded[at]):
-            picture = density.av.VideoFrame.from_ndarray(frame, format="yuv420p").to_image()
+            picture = av.VideoFrame.from_ndarray(frame, format="yuv420p").to_ndarray(format="rgb24")
             pixels = embedder.processor(images=picture, return_tensors="pt")["pixel_values"]
             with torch.no_grad():
                 states = embedder.model(pixels).last_hidden_state[0]

@@ -55,7 +55,8 @@ def rng(category: str, purpose: str) -> np.random.Generator:
 
 def chosen(of: Footage, length: int, pairs: int, max_slowdown: float = 3.0) -> list[Question]:
     lines = lay_out([of], NAMES, 60.0)["epic"]
-    return choose(length, pairs, lines, source="epic", max_slowdown=max_slowdown, rng=rng)
+    found: list[Question] = choose(length, pairs, lines, source="epic", max_slowdown=max_slowdown, rng=rng)
+    return found
 
 
 def assert_sound(found: list[Question], length: int) -> None:
@@ -145,7 +146,7 @@ def test_a_choice_depends_on_its_own_key_alone() -> None:
     again = lay_out([of], NAMES, 60.0)
 
     def ids(laid: object) -> list[tuple[str, float, str, bool]]:
-        found = questions(16, 20, laid, questions_per_clip=2, max_slowdown=3, rng=rng)  # type: ignore[arg-type]
+        found = questions(16, 20, laid, questions_per_clip=2, max_slowdown=3, rng=rng)
         return [(q.clip.timeline.video.video_id, q.clip.start_s, q.category, q.happens) for q in found]
 
     assert ids(lines) == ids(again)

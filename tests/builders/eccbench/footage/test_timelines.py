@@ -26,7 +26,8 @@ def said(*acts: tuple[float, float, str]) -> tuple[Annotation, ...]:
                 tuple(number for _, number in nouns),
             )
         )
-    return ordered(found)
+    in_order: tuple[Annotation, ...] = ordered(found)
+    return in_order
 
 
 def line(*acts: tuple[float, float, str], end_s: float = 100, dense: bool = True) -> Timeline:
