@@ -63,7 +63,7 @@ class LocalCopiesConfig(BuilderConfig):
         found += [
             f"data_dirs={name}: {path} is no folder"
             for name, path in self.data_dirs.items()
-            if not Path(path).is_dir()
+            if not Path(path).expanduser().is_dir()
         ]
         return found
 

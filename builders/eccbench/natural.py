@@ -200,7 +200,7 @@ class Natural(Builder):
         config = self.config
         if config.clips:
             terms = "\n".join(SOURCES[name].remedy for name in config.data_dirs)
-            write_clips(Path(config.clips), wanted, length, terms)
+            write_clips(Path(config.clips).expanduser(), wanted, length, terms)
         measured: dict[str, dict[str, Any]] = {}
         if config.density:
             measured = densities(

@@ -40,7 +40,9 @@ class Collections:
     @classmethod
     def of(cls, data_dirs: Mapping[str, str], resolution: str) -> Collections:
         """Take folders as they stand in the settings."""
-        return cls({name: Path(data_dirs[name]) for name in SOURCES if name in data_dirs}, resolution)
+        return cls(
+            {name: Path(data_dirs[name]).expanduser() for name in SOURCES if name in data_dirs}, resolution
+        )
 
     @property
     def left_out(self) -> list[Source]:

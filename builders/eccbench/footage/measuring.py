@@ -44,7 +44,7 @@ def densities(
 
     """
     embedder = _embedder(model, device, batch_size)
-    results = Cache(cache or _user_cache())
+    results = Cache(Path(cache).expanduser() if cache else _user_cache())
     found: dict[str, Density] = {}
     wrong = []
     for clip in wanted:
