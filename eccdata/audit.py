@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -219,16 +219,18 @@ class Audit:
         """What would explain a count: fewer frames of each clip, whole groups alone, or a fixed number."""
         sent = [len(medium.ready.manifest.indices) for medium in request.media]
         group = self._group()
-        ways: list[tuple[str, Callable[[int, int], int]]] = [
-            ("at most {} frames of each clip", min),
+        ways: list[tuple[str, Callable[[int, int], int], Iterable[int]]] = [
+            ("whole groups alone, and no last frame of an odd number", lambda n, _: n // group * group, (0,)),
+            ("at most {} frames of each clip", min, range(max(sent), 0, -1)),
             (
                 "at most {} frames of each clip, in whole groups",
                 lambda n, most: min(n, most) // group * group,
+                range(max(sent), 0, -1),
             ),
-            ("{} frames of each clip, however many it has", lambda n, most: most),  # noqa: ARG005
+            ("{} frames of each clip, however many it has", lambda _, most: most, range(FIXED_FRAMES, 0, -1)),
         ]
-        for what, taken in ways:
-            for most in range(1, max(*sent, FIXED_FRAMES) + 1):
+        for what, taken, limits in ways:
+            for most in limits:
                 counts = [
                     self._tokens(medium, taken(frames, most))
                     for medium, frames in zip(request.media, sent, strict=True)

@@ -73,7 +73,7 @@ class Environment:
         }
 
     def model(self, name: str) -> Path:
-        """A checkpoint that models.py can make: `smollm2` (540 MB) or `tiny`."""
+        """A checkpoint that models.py can make: `smollm2` (540 MB), `tiny` and the two of `tiny-…_vl`."""
         script = HOME / "models.py"
 
         def write(folder: Path, log: Path) -> None:
