@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import base64
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
+from eccdata.media import File, Media, Recipe, Sent
 from eccdata.requests import Decoding, Request, Response, Status
 from eccdata.systems import openai_chat
 from eccdata.systems.openai_chat import Failure
+from eccdata.video.manifest import FrameManifest
+from eccdata.video.sampling import sampler
 from support.scripted_server import completion
 
 SGLANG_TOO_MUCH = (
@@ -51,6 +57,43 @@ def test_body_carries_all_that_was_asked_for() -> None:
         "chat_template_kwargs": {"enable_thinking": True},
     }
     assert "seed" not in openai_chat.body(Request("q", "p/1", messages), "m", {})
+
+
+def test_body_carries_clips_as_data_urls_and_images_with_their_times() -> None:
+    manifest = FrameManifest(np.arange(2), np.array([0.0, 1.5]), 4, 4, sampler("eccbench"), "pyav", "1")
+    files = (File("a" * 64, b"first"), File("b" * 64, b"second"))
+    film = Recipe("video", sampler("eccbench"), "pyav")
+    media = (
+        Media("main", b"", film, sent=Sent("video/mp4", files[:1], manifest)),
+        Media(
+            "option", b"", replace(film, layout="frames"), timed=True, sent=Sent("image/png", files, manifest)
+        ),
+    )
+    content = [
+        {"type": "text", "text": "Look:"},
+        {"type": "media", "media": "main"},
+        {"type": "media", "media": "option"},
+    ]
+    messages = ({"role": "system", "content": "Be brief."}, {"role": "user", "content": content})
+    system, user = openai_chat.body(Request("q", "p/1", messages, media=media), "m", {})["messages"]
+    assert system == messages[0]
+    first, second = (base64.b64encode(file.read()).decode() for file in files)
+    assert user["content"] == [
+        {"type": "text", "text": "Look:"},
+        {"type": "video_url", "video_url": {"url": f"data:video/mp4;base64,{first}"}},
+        {"type": "text", "text": "<0.0 seconds>"},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{first}"}},
+        {"type": "text", "text": "<1.5 seconds>"},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{second}"}},
+    ]
+
+
+def test_vision_tokens_are_read_where_they_are_told() -> None:
+    reply = completion("{0}")
+    reply["usage"]["prompt_tokens_details"] = {"cached_tokens": 0, "video_tokens": 256}
+    response = read(reply)
+    assert isinstance(response, Response)
+    assert (response.image_tokens, response.video_tokens) == (None, 256)
 
 
 def test_an_answer() -> None:
