@@ -34,6 +34,14 @@ out = Console()
 err = Console(stderr=True)
 
 
+DataDirs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data-dir", metavar="SOURCE=PATH", help="The folder of your own copy of a source; may be repeated."
+    ),
+]
+
+
 def tell(result: object) -> None:
     """Print what a verb gave back: as it draws itself, or as its text, where rich would list a dataclass's fields."""
     if hasattr(result, "__rich_console__"):
@@ -132,6 +140,7 @@ def build(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A builder's setting; may be repeated."),
     ] = None,
+    data_dir: DataDirs = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that is there.")] = False,
 ) -> None:
     """Build a release: Parquet, dataset card, Croissant metadata, manifests and checksums.
@@ -142,6 +151,8 @@ def build(
     eccdata build eccbench --config text --config easyhuman-text --out release
     eccdata build eccbench --config text --set lengths=512,1024 --seed 7 --out release-7
     eccdata build eccbench --config tokens --num-proc 2 --out tokens
+    eccdata build eccbench --config natural --data-dir epic=EPIC-KITCHENS --data-dir soccernet=SoccerNet \\
+        --out natural
     """
     with progress_bar() as progress:
         release = eccdata.build(
@@ -151,6 +162,7 @@ def build(
             seed=seed,
             num_proc=num_proc,
             settings=parse_pairs(settings or (), "--set"),
+            data_dirs=parse_pairs(data_dir or (), "--data-dir"),
             force=force,
             progress=progress,
         )
@@ -160,6 +172,7 @@ def build(
 @app.command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="A release's folder.")],
+    data_dir: DataDirs = None,
 ) -> None:
     """Check a release: checksums, schemas, counts, and every answer that can be worked out again.
 
@@ -169,7 +182,9 @@ def verify(
     eccdata verify release
     """
     with progress_bar() as progress:
-        verification = eccdata.verify(folder, progress=progress)
+        verification = eccdata.verify(
+            folder, data_dirs=parse_pairs(data_dir or (), "--data-dir"), progress=progress
+        )
     tell(verification)
     if not verification.ok:
         raise typer.Exit(FAILED)
@@ -341,6 +356,29 @@ def push(
             progress=progress,
         )
     tell(pushed)
+
+
+@app.command()
+def show(
+    folder: Annotated[Path, typer.Argument(help="A release's folder.")],
+    config: Annotated[str, typer.Option("--config", "-c", help="The configuration.")],
+    question: Annotated[str, typer.Option("--question", "-q", help="The question's id.")],
+    file: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="A .png for a contact sheet, a .html for a page with both videos."),
+    ],
+) -> None:
+    """Draw one question as a person sees it: stream and candidate, the match marked, and the answer.
+
+    [bold]Examples[/bold]
+
+    \b
+    eccdata show release --config text --question text-L0064-low-s00-q00 --out question.html
+    eccdata show release --config video-spatial --question video-spatial-L0016-max-s03-q05 -o sheet.png
+    """
+    from eccdata.show import show as draw
+
+    tell(f"{draw(folder, config=config, question=question, out=file)} is written.")
 
 
 @app.command()
