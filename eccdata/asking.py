@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from eccdata.errors import EccdataError
 from eccdata.evaluator import Row
@@ -21,6 +22,9 @@ TURN_S = 0.005
 loop see to its sockets."""
 
 REPORT_EVERY_S = 0.2
+
+MAPPED_TOGETHER = 16
+"""So many questions are mapped and looked up at a time, for the same reason as `eccdata.results.SCORED_TOGETHER`."""
 
 PASSING = frozenset(
     {Status.RATE_LIMITED, Status.SERVER_ERROR, Status.MALFORMED, Status.TRANSPORT_ERROR, Status.TIMEOUT}
@@ -117,6 +121,8 @@ class _Asker:
         self.report = report
         self.asked = asked
         self.in_flight: dict[bytes, _Pending] = {}
+        self.settled: set[bytes] = set()
+        """Keys of responses that came in since answers were last looked up."""
         self.in_a_row = 0
         self.turn_began = 0.0
         self.running: object = None
@@ -157,6 +163,7 @@ class _Asker:
             finally:
                 del self.in_flight[key]
             store.add(key, request.question_id, asked_at, response)
+            self.settled.add(key)
             asked.asked += 1
             if self.running is not me:
                 # Another worker has run meanwhile: this system waits, and does not compute on the loop.
@@ -175,36 +182,50 @@ class _Asker:
 
     def _unanswered(self, questions: Iterable[tuple[Row, Request]]) -> Iterator[_Pending | None]:
         """The requests to send, and None where it is time for the event loop's turn."""
-        asked, results, in_flight, model = self.asked, self.results, self.in_flight, self.system.label
-        for index, (question, request) in enumerate(questions):
-            messages = messages_digest(request)
-            asked.questions += 1
-            results.question(messages)
-            key = request_key(request, messages, model, self.current)
-            pending = in_flight.get(key)
-            if pending is not None:
-                pending.waiting.append((index, question))
-            else:
-                stored = self._known(request, messages, key)
-                if stored is None:
+        asked, results, in_flight = self.asked, self.results, self.in_flight
+        remaining = iter(questions)
+        while mapped := list(islice(remaining, MAPPED_TOGETHER)):
+            first = asked.questions
+            for index, (question, request, key, stored) in enumerate(self._looked_up(mapped), first):
+                asked.questions += 1
+                pending = in_flight.get(key)
+                if pending is not None:
+                    pending.waiting.append((index, question))
+                elif stored is None and (stored := self._since(key)) is None:
                     pending = in_flight[key] = _Pending(request, key, [(index, question)])
                     yield pending
                 else:
                     asked.already += 1
                     results.put(index, question, stored)
-            if time.monotonic() - self.turn_began > TURN_S:
-                yield None
+                if time.monotonic() - self.turn_began > TURN_S:
+                    yield None
         asked.drained = True
 
-    def _known(self, request: Request, messages: bytes, key: bytes) -> Stored | None:
-        """The response that there is already: an answer, or a failure of this session."""
-        store, model = self.store, self.system.label
+    def _looked_up(
+        self, mapped: Sequence[tuple[Row, Request]]
+    ) -> Iterator[tuple[Row, Request, bytes, Stored | None]]:
+        """Each question with its request, its key and the answer that the store holds to it."""
+        model = self.system.label
+        self.settled.clear()
+        digests = [messages_digest(request) for _, request in mapped]
+        for messages in digests:
+            self.results.question(messages)
+        found: list[Stored | None] = [None] * len(mapped)
         for server in self.servers:
-            own = server == self.current
-            stored = store.answer(key if own else request_key(request, messages, model, server))
-            if stored is not None:
-                return stored
-        return store.get(key) if store.failed(key) else None
+            keys = [
+                request_key(request, messages, model, server)
+                for (_, request), messages in zip(mapped, digests, strict=True)
+            ]
+            answers = self.store.answers(keys)
+            found = [known or answers.get(key) for known, key in zip(found, keys, strict=True)]
+            if server == self.current:
+                own = keys
+        for (question, request), key, stored in zip(mapped, own, found, strict=True):
+            yield question, request, key, stored
+
+    def _since(self, key: bytes) -> Stored | None:
+        """The response to a question that asks the same, which came in since the answers were looked up."""
+        return self.store.get(key) if key in self.settled or self.store.failed(key) else None
 
     async def _report(self) -> None:
         while True:

@@ -23,6 +23,10 @@ ROWS_PER_GROUP = 4096
 GROUPS_AT_ONCE = 4
 """How many groups of rows may wait for one question that takes long."""
 
+SCORED_TOGETHER = 32
+"""Responses are scored so many at a time: one by one, between requests, the processor would have to fetch the code
+for it each time anew, which costs as much again."""
+
 _TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
 
 _IDENTITY = pa.schema(
@@ -141,6 +145,7 @@ class Results:
         self._identity = identity
         self._columns = schema(evaluator)
         self._prompts = hashlib.sha256()
+        self._arrived: list[tuple[int, Row, Stored]] = []
         self._groups: dict[int, list[list[Any] | None]] = {}
         self._missing: Counter[int] = Counter()
         self._next = 0
@@ -156,20 +161,13 @@ class Results:
 
     def put(self, index: int, question: Row, stored: Stored) -> None:
         """Score the response to a question and give it the row with this index; each index once, none left out."""
-        if self.overflowed:
-            return
-        number, slot = divmod(index, ROWS_PER_GROUP)
-        group = self._groups.get(number)
-        if group is None:
-            group = self._groups[number] = [None] * ROWS_PER_GROUP
-            self._missing[number] = ROWS_PER_GROUP
-        group[slot] = self._row(question, stored)
-        self._missing[number] -= 1
-        if not self._missing[number]:
-            self._write_complete()
+        self._arrived.append((index, question, stored))
+        if len(self._arrived) == SCORED_TOGETHER:
+            self._score()
 
     def finish(self) -> Counts:
         """Write what is left and let the file appear."""
+        self._score()
         for number in sorted(self._groups):
             rows = [row for row in self._groups[number] if row is not None]
             assert number == self._next, "a row was left out"
@@ -186,6 +184,19 @@ class Results:
         self._writer.close()
         self._unfinished.unlink(missing_ok=True)
 
+    def _score(self) -> None:
+        for index, question, stored in self._arrived:
+            number, slot = divmod(index, ROWS_PER_GROUP)
+            group = self._groups.get(number)
+            if group is None:
+                group = self._groups[number] = [None] * ROWS_PER_GROUP
+                self._missing[number] = ROWS_PER_GROUP
+            group[slot] = self._row(question, stored)
+            self._missing[number] -= 1
+            if not self._missing[number]:
+                self._write_complete()
+        self._arrived.clear()
+
     def _write_complete(self) -> None:
         while self._next in self._groups and not self._missing[self._next]:
             self._write(self._groups.pop(self._next))
@@ -194,6 +205,7 @@ class Results:
         if len(self._groups) > GROUPS_AT_ONCE:
             self.overflowed = True
             self._groups.clear()
+            self._missing.clear()
 
     def _write(self, rows: Sequence[list[Any] | None]) -> None:
         if rows:
@@ -274,13 +286,15 @@ def write(
         report: Called with the number of questions so far.
 
     """
+    written = 0
     try:
         for question, request in questions:
             messages = messages_digest(request)
             results.question(messages)
             stored = _find(store, [request_key(request, messages, model, server) for server in servers])
             if stored is not None:
-                results.put(results.counts.written, question, stored)
+                results.put(written, question, stored)
+                written += 1
             if results.counts.questions % ROWS_PER_GROUP == 0:
                 report(results.counts.questions)
         counts = results.finish()

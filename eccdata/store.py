@@ -355,6 +355,14 @@ class Store:
         row = self._row(_GET_RESPONSE, (key,))
         return None if row is None else self._stored(row)
 
+    def answers(self, keys: Sequence[bytes]) -> dict[bytes, Stored]:
+        """The answers under those of the keys that have one; at most some thousand keys."""
+        if not self._pending.isdisjoint(keys):
+            self.flush()
+        marks = ", ".join("?" * len(keys))
+        rows = self._rows(f"select {_COLUMNS} from responses where key in ({marks})", keys)  # noqa: S608
+        return {row[0]: self._stored(row) for row in rows}
+
     def get(self, key: bytes) -> Stored | None:
         """The answer under the key; where there is none, the last failure; None where it was never asked."""
         stored = self.answer(key)
