@@ -17,7 +17,7 @@ from eccdata.video.lanes import LaneMode
 from .common import SYMBOLS, repeated, stream_name
 from .easyhuman_text import EasyHumanTextConfig, deviation_values, easyhuman_queries
 from .video_checks import video_problems
-from .video_common import features, video_cells, video_findings, video_rows, wrong_video_settings
+from .video_common import features, video_cells, video_findings, video_rows, wrong_alphabet
 from .video_questions import VARIANTS, Main, shown_questions
 
 
@@ -39,7 +39,7 @@ class EasyHumanVideoConfig(EasyHumanTextConfig):
 
     def problems(self) -> list[str]:
         """What is wrong with the settings."""
-        found = super().problems() + wrong_video_settings(self.lanes, self.alphabet_size)
+        found = super().problems() + wrong_alphabet(self.alphabet_size)
         found += [
             f"variants={v}: there is {' and '.join(VARIANTS)}" for v in self.variants if v not in VARIANTS
         ]

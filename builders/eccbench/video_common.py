@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from eccdata.builder import Cell
 from eccdata.streams.lempel_ziv import lempel_ziv_rate
 from eccdata.video.glyphs import LETTERS
-from eccdata.video.lanes import LANE_MODES
 from eccdata.video.mp4 import frames_digest, mp4_bytes
 
 from .common import ANSWERS, SYMBOLS, list_array, query_values, repeat, with_columns
@@ -79,12 +78,11 @@ def features(group: str, more: dict[str, Any] | None = None) -> datasets.Feature
     )
 
 
-def wrong_video_settings(lanes: str, alphabet_size: int) -> list[str]:
-    """What is wrong with the settings that only video has, or has limits of its own for."""
-    found = [] if lanes in LANE_MODES else [f"lanes={lanes}: there is {' and '.join(LANE_MODES)}"]
-    if alphabet_size > len(LETTERS):
-        found.append(f"alphabet_size={alphabet_size}: must be at most {len(LETTERS)}, one for each letter")
-    return found
+def wrong_alphabet(alphabet_size: int) -> list[str]:
+    """What is wrong with the size of an alphabet that is to be shown."""
+    if alphabet_size <= len(LETTERS):
+        return []
+    return [f"alphabet_size={alphabet_size}: must be at most {len(LETTERS)}, one for each letter"]
 
 
 def video_cells(keys: Iterable[dict[str, str | int]], streams: int, queries: int) -> list[Cell]:

@@ -16,7 +16,7 @@ from eccdata.video.lanes import LaneMode
 from .common import stream_name
 from .text import TextConfig, text_queries
 from .video_checks import video_problems
-from .video_common import features, video_cells, video_findings, video_rows, wrong_video_settings
+from .video_common import features, video_cells, video_findings, video_rows, wrong_alphabet
 from .video_questions import Main, shown_questions
 
 
@@ -36,7 +36,7 @@ class VideoConfig(TextConfig):
 
     def problems(self) -> list[str]:
         """What is wrong with the settings."""
-        return super().problems() + wrong_video_settings(self.lanes, self.alphabet_size)
+        return super().problems() + wrong_alphabet(self.alphabet_size)
 
 
 class VideoText(Builder):

@@ -54,7 +54,7 @@ def assert_golden(builder: Builder, golden: dict[str, str]) -> None:
     """Compare a digest of all rows with the one that is written down for the builder's version."""
     digest = hashlib.sha256()
     for cell in builder.cells():
-        digest.update(orjson.dumps(builder.table(cell).to_pylist()))
+        digest.update(orjson.dumps(builder.table(cell).to_pylist(), default=_digest))
     version = str(builder.VERSION)
     if golden.get(version) != digest.hexdigest()[:16]:
         pytest.fail(
@@ -62,3 +62,8 @@ def assert_golden(builder: Builder, golden: dict[str, str]) -> None:
             f"({digest.hexdigest()[:16]}, not {golden.get(version)}). If the rows are meant to change, raise VERSION "
             "and add the new digest under the new version; releases of the old version keep their meaning."
         )
+
+
+def _digest(data: bytes) -> str:
+    """Stand in for videos, which JSON cannot hold."""
+    return hashlib.sha256(data).hexdigest()
