@@ -63,7 +63,7 @@ CREATE MACRO redrawn(weights, counts) AS list_inner_product(weights, counts::DOU
 -- The middle 95 % of a bootstrap's replicates; replicates in which the statistic is undefined (null) are left out.
 CREATE MACRO interval_95(replicates) AS
   CASE WHEN count(replicates) > 0 THEN
-    {low: quantile_cont(replicates, 0.025), high: quantile_cont(replicates, 0.975)}
+    {low: quantile_cont(replicates, [0.025, 0.975])[1], high: quantile_cont(replicates, [0.025, 0.975])[2]}
   END;
 
 -- What to pool: every length by itself, the lengths that the paper pools where all of them are there, and all of them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -79,7 +80,7 @@ def open_views(
         connection.register_filesystem(ReadOnlyFiles(names))
         listed = ", ".join(f"'{PROTOCOL}://{name}'" for name in names)
         source = f"read_parquet([{listed}], union_by_name = true)"
-        runs = _look(connection, found)
+        runs = _look(connection, f"read_parquet([{listed}], union_by_name = true, filename = true)", found)
         check_identities(runs)
         runs, apart = label(runs)
         _create_runs(connection, runs)
@@ -123,20 +124,23 @@ def _open(threads: int | None, memory_limit: str | None) -> duckdb.DuckDBPyConne
     return connection
 
 
-def _look(connection: duckdb.DuckDBPyConnection, found: Sequence[Run]) -> list[Run]:
+def _look(connection: duckdb.DuckDBPyConnection, source: str, found: Sequence[Run]) -> list[Run]:
     """Read from the responses who they are of and how many they are."""
+    rows = connection.execute(f"""
+        SELECT split_part(filename, '/', 3), {", ".join(IDENTITY)},
+            count(*), count(*) FILTER (status NOT IN ({ANSWERED})),
+            list(DISTINCT server ORDER BY server) FILTER (server IS NOT NULL)
+        FROM {source} GROUP BY ALL ORDER BY ALL
+    """).fetchall()  # noqa: S608 (names and statuses are ours)
+    by_run = defaultdict(list)
+    for index, *row in rows:
+        by_run[int(index)].append(row)
     runs, wrong = [], []
     for index, run in enumerate(found):
-        listed = ", ".join(f"'{PROTOCOL}://{index}/{file}.parquet'" for file in range(len(run.files)))
-        rows = connection.execute(f"""
-            SELECT {", ".join(IDENTITY)}, count(*), count(*) FILTER (status NOT IN ({ANSWERED})),
-                list(DISTINCT server ORDER BY server) FILTER (server IS NOT NULL)
-            FROM read_parquet([{listed}], union_by_name = true) GROUP BY ALL ORDER BY ALL
-        """).fetchall()  # noqa: S608 (names and statuses are ours)
-        if len(rows) != 1 or None in rows[0][: len(IDENTITY)]:
-            wrong += [f"{run.folder}: {', '.join(map(str, row[: len(IDENTITY)]))}" for row in rows]
+        (*values, responses, failed, servers), *others = by_run[index]
+        if others or None in values:
+            wrong += [f"{run.folder}: {', '.join(map(str, row[: len(IDENTITY)]))}" for row in by_run[index]]
             continue
-        *values, responses, failed, servers = rows[0]
         if run.card and run.card.get("run_id") != values[0]:
             wrong.append(
                 f"{run.folder}: card.json is of run {run.card.get('run_id')}, the responses of {values[0]}"
