@@ -20,6 +20,7 @@ from eccdata.errors import EccdataError, problem, unknown
 from eccdata.requests import Json, Request, Response, Status
 from eccdata.systems import openai_chat
 from eccdata.systems.checkpoint import checkpoint_facts
+from eccdata.systems.deadlines import Deadlines
 from eccdata.systems.server_facts import decisive, differences, told, without_credentials
 
 CONNECT_TIMEOUT_S = 30.0
@@ -38,6 +39,7 @@ class _Connected:
     """What an open system holds."""
 
     session: aiohttp.ClientSession | None = None
+    deadlines: Deadlines | None = None
     chat: URL = field(default_factory=URL)
     key: str = ""
     model: str = ""
@@ -133,10 +135,11 @@ class SGLang:
             headers["Authorization"] = f"Bearer {now.key}"
         now.suspect = False
         now.checking = asyncio.Lock()
+        now.deadlines = Deadlines(self.timeout_s)
         now.chat = self._at("/v1/chat/completions")
         now.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S, ttl_dns_cache=300),
-            timeout=aiohttp.ClientTimeout(total=self.timeout_s, sock_connect=CONNECT_TIMEOUT_S),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=headers,
         )
@@ -159,6 +162,8 @@ class SGLang:
     async def close(self) -> None:
         """Close all connections."""
         session, self._now.session = self._now.session, None
+        if self._now.deadlines is not None:
+            self._now.deadlines.close()
         if session is not None:
             await session.close()
 
@@ -224,12 +229,14 @@ class SGLang:
         """One attempt: what came of it, and how many seconds the server wants to be left alone."""
         now = self._now
         assert now.session is not None, "open the system first"
+        assert now.deadlines is not None
         try:
             if now.suspect:
                 await self._look_again()
             started = time.perf_counter()
-            async with now.session.post(now.chat, data=content, allow_redirects=False) as reply:
-                received = await reply.read()
+            with now.deadlines:
+                async with now.session.post(now.chat, data=content, allow_redirects=False) as reply:
+                    received = await reply.read()
             outcome = openai_chat.read(
                 reply.status,
                 received,
@@ -239,7 +246,7 @@ class SGLang:
             )
             return outcome, 0.0 if reply.status == 200 else _retry_after_s(reply.headers.get("Retry-After"))
         except TimeoutError as error:
-            what = str(error) or f"no complete reply within {self.timeout_s:g} s"
+            what = str(error) or "no connection in time"
             return openai_chat.Failure(Status.TIMEOUT, what, retry=True), 0.0
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, aiohttp.ClientConnectorError):
