@@ -34,6 +34,7 @@ VERSION = 1
 """Raised whenever the same clip would be sent otherwise, so that what is kept from before is not taken."""
 
 CLOCK_S = 1e-6
+MOST_WORKERS = 16
 KEPT_CLIPS = 64
 KEPT_PICTURES = 64
 """Streams of letters have 48 pictures: each is encoded once."""
@@ -83,7 +84,8 @@ class MediaLibrary:
                     continue
                 _write(self._index(key), orjson.dumps(made))
 
-        async with DecodingPool() as pool, asyncio.TaskGroup() as group:
+        workers = min(MOST_WORKERS, len(os.sched_getaffinity(0)))
+        async with DecodingPool(workers) as pool, asyncio.TaskGroup() as group:
             for _ in range(pool.workers):
                 group.create_task(work(pool))
         if wrong:
