@@ -317,6 +317,8 @@ def sql(
     eccdata sql "from responses where abstention = 'format' limit 5" results --format json
     eccdata sql "from runs" results --format parquet --out runs.parquet
     """
+    if format == "parquet" and file is None:
+        raise EccdataError("Parquet is not for a terminal: name a file with --out.")
     answer = eccdata.sql(query, results, format=format, out=file)
     if answer is not None:
         tell(answer)

@@ -49,7 +49,7 @@ class Exhibit:
         because: What follows from the row: where the candidate occurs, or what is wrong with it.
         stream: What stands at each place of the stream: `12`, or `C2` for the letter C on belt 2.
         candidate: The same of the candidate.
-        marked: The places of the stream that are marked: the match, or the window that a negative is like.
+        marked: The places of the stream that are marked: the first match, or the window that a negative is like.
         wrong: The places of the candidate whose letter is on a wrong belt.
         facts: Further columns of the row, by name.
         videos: The MP4 files of stream and candidate; None where there are none.
@@ -127,7 +127,9 @@ def _exhibit(row: dict[str, Any], features: datasets.Features, config: str) -> E
     window = row.get("window_position", -1)
     wrong: tuple[int, ...] = ()
     if start >= 0:
-        because = f"It occurs: {unit} {start} to {start + len(candidate) - 1} of the stream."
+        times = sum(stream[i : i + len(candidate)] == candidate for i in range(len(stream)))
+        where = f"{unit} {start} to {start + len(candidate) - 1} of the stream"
+        because = f"It occurs once: {where}." if times == 1 else f"It occurs {times} times, first: {where}."
     elif window >= 0:
         there = stream[window : window + len(candidate)]
         wrong = tuple(i for i, (a, b) in enumerate(zip(candidate, there, strict=True)) if a != b)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from eccdata.errors import problem
+from eccdata.errors import EccdataError, problem
 from eccdata.evaluator import Row
 from eccdata.requests import Request, SymbolQuery
 
@@ -69,6 +69,12 @@ class Membership(Answering):
             EccdataError: If it has neither the columns of a question nor `queries`.
 
         """
+        if row.get("lanes") is not None:
+            # which belt a letter is on is part of the question, and the text prompt does not tell it
+            raise EccdataError(
+                f"The row of stream {row.get('stream_id')!r} asks about letters on belts, which text does not show. "
+                "Ask this dataset under the protocol membership-video."
+            )
         queries = row.get("queries")
         if queries is not None:
             shared = {name: value for name, value in row.items() if name != "queries"}

@@ -236,6 +236,11 @@ def test_columns_have_the_schema() -> None:
     assert table.to_pylist() == rows
 
 
+def test_letters_on_belts_are_not_asked_as_text() -> None:
+    with pytest.raises(EccdataError, match="membership-video"):
+        list(Membership().questions({**ROW, "lanes": [0, 1, 2]}))
+
+
 def test_it_is_installed() -> None:
     assert catalog.evaluator("eccbench", "membership") is Membership
     assert set(Membership().needs()) <= ROW.keys()
