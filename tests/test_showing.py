@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import numpy as np
 import polars as pl
 import pytest
 
 import eccdata
 from eccdata.errors import EccdataError
 from eccdata.evaluation import Run
+from eccdata.video.clips import write_clip
 from support.eyes import Eyes
 
 SETTINGS = {"lengths": (8, 16), "streams": 1, "queries": 4}
@@ -223,3 +225,37 @@ def test_videos_that_cannot_be_sent_are_all_named_before_anything_is_asked(
         )
     assert str(error.value).count("\n  - ") == 3
     assert eyes.seen == []
+
+
+def test_natural_clips_are_sent_from_the_folder_that_the_builder_filled(tmp_path: Path) -> None:
+    gray = np.full((540, 640), 90, np.uint8)
+    write_clip(tmp_path / "clips" / "one.mp4", [gray + 3 * index for index in range(8)])
+    questions = [
+        {"question_id": f"q{i}", "clip_id": clip, "question": "Did it happen in this video?", "answer": i % 2}
+        for i, clip in enumerate(("one", "one", "two"))
+    ]
+    rows_ = datasets.Dataset.from_list(questions)
+    rows_ = rows_.cast_column("answer", datasets.ClassLabel(names=["yes", "no"]))
+
+    def ask(where: str | None = None) -> Run:
+        return eccdata.evaluate(
+            rows_,
+            benchmark="eccbench",
+            config="natural",
+            split="test",
+            protocol="natural",
+            options={"clips": str(tmp_path / "clips"), "arm": "a"},
+            system=Eyes(architecture="Unheard"),
+            where=where,
+            out=tmp_path / (where or "all"),
+        )
+
+    with pytest.raises(EccdataError, match=r"two\.mp4"):
+        ask()
+    assert ask("clip_id = 'one'").complete
+    first, second = rows(tmp_path / "clip_id = 'one'")
+    assert first["media"] == second["media"]
+    (clip,) = first["media"]
+    assert (clip["indices"], clip["width"], clip["height"]) == (list(range(8)), 640, 360)
+    assert (first["correct"], second["correct"]) == (True, False)
+    assert (first["payoff"], second["payoff"]) == (3.0, -1.0)
