@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eccdata.evaluator import Evaluator, Row
@@ -110,6 +111,19 @@ class Counts:
     prompts: str = ""
     vision_tokens: Counter[str] = field(default_factory=Counter)
 
+    def add(self, table: pa.Table) -> None:
+        """Count the rows of a table of results."""
+        self.written += table.num_rows
+        _tally(self.status, table["status"])
+        _tally(self.servers, table["server"])
+        if "abstention" in table.column_names:
+            _tally(self.abstention, table["abstention"])
+        for name in _TOKENS:
+            self.tokens[name] += pc.sum(table[name]).as_py() or 0
+        truncated = pc.equal(table["status"], Status.TRUNCATED.value)
+        below = pc.less(table["completion_tokens"], table["token_limit"])
+        self.cut_below_limit += pc.sum(pc.and_(truncated, below)).as_py() or 0
+
     @property
     def answered(self) -> int:
         """Rows that hold an answer."""
@@ -119,6 +133,11 @@ class Counts:
     def failed(self) -> int:
         """Rows that hold a failure."""
         return self.written - self.answered
+
+
+def _tally(counter: Counter[str], column: pa.ChunkedArray) -> None:
+    for entry in pc.value_counts(column.drop_null()).to_pylist():
+        counter[entry["values"]] += entry["counts"]
 
 
 class Results:
@@ -209,22 +228,14 @@ class Results:
 
     def _write(self, rows: Sequence[list[Any] | None]) -> None:
         if rows:
-            self._writer.write_table(_table(rows, self._columns, self._identity))
+            table = _table(rows, self._columns, self._identity)
+            self._writer.write_table(table)
+            self.counts.add(table)
 
     def _row(self, question: Row, stored: Stored) -> list[Any]:
-        response, evaluator, counts = stored.response, self._evaluator, self.counts
+        response, evaluator = stored.response, self._evaluator
         answered = response.status.answered
         verdict = evaluator.columns(question, response)
-        counts.written += 1
-        counts.status[response.status.value] += 1
-        counts.servers[stored.server] += 1
-        if answered and verdict.get("abstention") is not None:
-            counts.abstention[verdict["abstention"]] += 1
-        for name in _TOKENS:
-            counts.tokens[name] += getattr(response, name) or 0
-        spent, limit = response.completion_tokens, response.token_limit
-        if response.status is Status.TRUNCATED and spent is not None and limit is not None:
-            counts.cut_below_limit += spent < limit
         return [
             question["question_id"],
             *[question.get(name) for name in evaluator.carried],

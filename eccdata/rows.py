@@ -110,12 +110,23 @@ def _values(array: pa.Array) -> list[Any]:
     if isinstance(kind, pa.ExtensionType):
         return list(array.to_pylist())
     if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _all_numbers(array):
-        # Streams of symbols: slices of one long list, several times as fast as element by element.
-        offsets = array.offsets.to_numpy()
-        values = array.flatten().to_numpy().tolist()
-        offsets = (offsets - offsets[0]).tolist()
-        return [values[start:stop] for start, stop in pairwise(offsets)]
+        return _number_lists(array)
     return pl.Series(values=array).to_list()
+
+
+def _number_lists(array: pa.Array) -> list[list[Any]]:
+    """The lists of a column of numbers. Equal ones that follow each other are one object: a stream's questions."""
+    offsets = array.offsets.to_numpy()
+    offsets = (offsets - offsets[0]).tolist()
+    numbers = array.flatten().to_numpy()
+    lists: list[list[Any]] = []
+    before: bytes | None = None
+    for start, stop in pairwise(offsets):
+        piece = numbers[start:stop]
+        content = piece.tobytes()
+        lists.append(lists[-1] if content == before else piece.tolist())
+        before = content
+    return lists
 
 
 def _all_numbers(array: pa.Array) -> bool:
@@ -185,10 +196,13 @@ def _feed(hasher: Any, array: pa.Array) -> None:
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         _feed(hasher, array.cast(pa.large_binary()))
     elif pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        values = array.cast(pa.large_binary()).drop_null()
         lengths = pc.binary_length(array).fill_null(0).cast(pa.int64())
         hasher.update(b"bytes" + lengths.to_numpy(zero_copy_only=False).tobytes())
-        for value in array.drop_null():
-            hasher.update(value.as_buffer())
+        if len(values):
+            _, offsets, data = values.buffers()
+            bounds = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+            hasher.update(memoryview(data)[bounds[0] : bounds[-1]] if data is not None else b"")
     elif pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         values = array.fill_null(False if pa.types.is_boolean(kind) else 0)
         hasher.update(str(kind).encode() + values.to_numpy(zero_copy_only=False).tobytes())

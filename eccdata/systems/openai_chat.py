@@ -125,9 +125,9 @@ def _read_completion(reply: Any, latency_s: float, attempts: int, token_limit: i
         return Failure(Status.SERVER_ERROR, f"the server ended the reply: {finish_reason}", retry=True)
     if text is None and not reasoning and finish_reason != "length":
         return Failure(Status.MALFORMED, "a message without content", retry=True)
-    for value in (text, reasoning, finish_reason):
-        if not isinstance(value, str | None):
-            return Failure(Status.MALFORMED, f"text expected, found {value!r:.100}", retry=True)
+    if not (_is_text(text) and _is_text(reasoning) and _is_text(finish_reason)):
+        found = [text, reasoning, finish_reason]
+        return Failure(Status.MALFORMED, f"text expected, found {found!r:.200}", retry=True)
     usage = reply.get("usage") or {}
     prompt_details = usage.get("prompt_tokens_details") or {}
     completion_details = usage.get("completion_tokens_details") or {}
@@ -147,6 +147,10 @@ def _read_completion(reply: Any, latency_s: float, attempts: int, token_limit: i
         latency_s=latency_s,
         attempts=attempts,
     )
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
 
 
 def _count(value: Any) -> int | None:

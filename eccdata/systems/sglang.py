@@ -235,8 +235,9 @@ class SGLang:
                 await self._look_again()
             started = time.perf_counter()
             with now.deadlines:
-                async with now.session.post(now.chat, data=content, allow_redirects=False) as reply:
-                    received = await reply.read()
+                # Reading to the end, or failing to, gives the connection back: no need for `async with`.
+                reply = await now.session.post(now.chat, data=content, allow_redirects=False)
+                received = await reply.read()
             outcome = openai_chat.read(
                 reply.status,
                 received,
