@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,8 @@ def tiny_vision(out: Path, family: str) -> None:
     text = text_shape(tokenizer)
     rope = {"rope_type": "default", "rope_theta": 1e4}
     torch.manual_seed(0)
+    sections: dict[str, Any]
+    shape: dict[str, Any]
     if family == "qwen2_5_vl":
         sections = {"type": "default", "mrope_section": [2, 3, 3]}
         shape = {"patch_size": 14, "window_size": 112, "fullatt_block_indexes": [1], "tokens_per_second": 2}
@@ -160,7 +163,7 @@ def tiny_vision(out: Path, family: str) -> None:
     model.to(torch.float32).save_pretrained(out)
 
 
-MODELS = {
+MODELS: dict[str, Callable[[Path], None]] = {
     "smollm2": smollm2,
     "tiny": tiny,
     "tiny-qwen2_5_vl": lambda out: tiny_vision(out, "qwen2_5_vl"),
