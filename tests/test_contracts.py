@@ -17,6 +17,7 @@ import pytest
 
 import eccdata
 from eccdata import catalog
+from eccdata.errors import EccdataError
 from eccdata.evaluator import Evaluator, Row
 from eccdata.requests import Request, Response, Status
 from eccdata.rows import iterate
@@ -130,7 +131,11 @@ def test_evaluator_is_a_pair_of_pure_functions(
         if of != benchmark or not set(evaluator.needs()) <= set(catalog.builder(of, config).features()):
             continue
         for row in islice(rows_of(release, config), 5):
-            for question in evaluator.questions(row):
+            try:
+                questions = list(evaluator.questions(row))
+            except EccdataError:
+                break  # it has the columns, and is another protocol's to ask
+            for question in questions:
                 request = evaluator.request(question)
                 assert same(request, evaluator.request(through_json(question)))
                 assert request.question_id == question["question_id"]
