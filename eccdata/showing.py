@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ class Showing:
         from eccdata.video.preparing import MediaLibrary  # brings FFmpeg, which questions in text do without
 
         self._library = MediaLibrary(self.folder)
+        self._prepared = False
 
     async def begin(
         self, system: System, requests: Iterable[Request], report: Callable[[int], None] | None = None
@@ -52,11 +53,20 @@ class Showing:
         """
         self.audit = Audit.of(system.facts())
         await self._library.prepare(requests, report)
+        self._prepared = True
         return _Audited(system, self.audit, self.accept_audit_failures)
 
     def ready(self, question: Row, request: Request) -> tuple[Row, Request]:
         """The request with its clips as they are sent, and the question with the columns that say which."""
-        request = self._library.ready(request)
+        from eccdata.video.preparing import NotReady
+
+        try:
+            request = self._library.ready(request)
+        except NotReady:
+            if self._prepared:
+                raise
+            # stopped while clips were made ready: this question has not been asked
+            return question, replace(request, media=())
         must = self.audit.expected(request)
         frames = [len(medium.ready.manifest.indices) for medium in request.media]
         columns = {

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ import eccdata
 from eccdata.errors import EccdataError
 from eccdata.evaluation import Run
 from eccdata.video.clips import write_clip
+from eccdata.video.preparing import MediaLibrary
 from support.eyes import Eyes
 
 SETTINGS = {"lengths": (8, 16), "streams": 1, "queries": 4}
@@ -259,3 +263,18 @@ def test_natural_clips_are_sent_from_the_folder_that_the_builder_filled(tmp_path
     assert (clip["indices"], clip["width"], clip["height"]) == (list(range(8)), 640, 360)
     assert (first["correct"], second["correct"]) == (True, False)
     assert (first["payoff"], second["payoff"]) == (3.0, -1.0)
+
+
+def test_stopped_while_clips_are_made_ready_it_goes_on_later(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(self: MediaLibrary, requests: Any, report: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return asyncio.sleep(60)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MediaLibrary, "prepare", stop)
+        with pytest.raises(KeyboardInterrupt):
+            run(release, tmp_path / "run", Eyes())
+    assert card(tmp_path / "run")["outcome"]["unasked"] == 16
+    assert run(release, tmp_path / "run", Eyes()).complete

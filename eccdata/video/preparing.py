@@ -43,6 +43,10 @@ MIMES = {"video": "video/mp4", "frames": "image/png"}
 SUFFIXES = {"video": ".mp4", "frames": ".png"}
 
 
+class NotReady(EccdataError):
+    """A clip was not prepared, or what was prepared is there no longer."""
+
+
 class MediaLibrary:
     """Clips as they are sent, in a folder: a small file on each, and what is not sent as it is beside it.
 
@@ -138,7 +142,7 @@ class MediaLibrary:
         try:
             made = orjson.loads(self._index(key).read_bytes())
         except OSError as error:
-            raise EccdataError(
+            raise NotReady(
                 f"{self._index(key)} cannot be read: {error.strerror}. Run again: it is then made anew."
             ) from error
         files: tuple[File, ...]
