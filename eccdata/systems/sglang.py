@@ -195,7 +195,8 @@ class SGLang:
                 return outcome
             if outcome.denied:
                 raise EccdataError(
-                    f"{self._where()} no longer takes the API key in ${self.api_key_env}: {outcome.error}"
+                    f"{self._where()} no longer takes the API key in ${self.api_key_env}: "
+                    f"{self._without_key(outcome.error)}"
                 )
             if outcome.room is not None and outcome.room < limit:
                 # The prompt fits, the limit does not: ask again with the room that is left.

@@ -216,9 +216,11 @@ def test_a_key_that_is_missing_or_wrong_is_told(monkeypatch: pytest.MonkeyPatch)
     assert KEY not in str(caught.value)
 
 
-def test_a_key_that_is_taken_back_ends_everything() -> None:
-    with pytest.raises(EccdataError, match="no longer takes the API key"):
-        respond(Script(Reply({"error": "Unauthorized"}, status=401)))
+def test_a_key_that_is_taken_back_ends_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with pytest.raises(EccdataError, match="no longer takes the API key") as caught:
+        respond(Script(Reply({"error": f"Incorrect key {KEY}"}, status=401)))
+    assert KEY not in str(caught.value)
 
 
 def test_a_server_that_is_not_there() -> None:
