@@ -92,7 +92,7 @@ alter table responses add column image_tokens integer;
 alter table responses add column video_tokens integer;
 update meta set value = '{FORMAT}' where name = 'format';
 commit;
-"""
+"""  # noqa: S608
 
 _RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
 _FAILURE_FIELDS = ("status", "finish_reason", "latency_s", "attempts", "error")
