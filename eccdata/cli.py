@@ -224,6 +224,7 @@ def evaluate(
     accept_changed_server: Annotated[
         bool, typer.Option("--accept-changed-server", help="Go on though the server is not as it was.")
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Discard the run that the folder holds.")] = False,
     accept_audit_failures: Annotated[
         bool,
         typer.Option(
@@ -262,6 +263,7 @@ def evaluate(
             concurrency=concurrency,
             accept_changed_server=accept_changed_server,
             accept_audit_failures=accept_audit_failures,
+            force=force,
             progress=progress,
         )
     tell(run)
