@@ -94,7 +94,7 @@ def test_frames_are_sent_as_the_pictures_that_there_are(release: Path, tmp_path:
 
 def test_a_sampler_takes_what_it_takes(release: Path, tmp_path: Path) -> None:
     eyes = Eyes()
-    options = {"sampler": "uniform", "sampler_parameters": {"n": 4}}
+    options: dict[str, Any] = {"sampler": "uniform", "sampler_parameters": {"n": 4}}
     assert run(release, tmp_path / "run", eyes, **options).complete
     for row in rows(tmp_path / "run"):
         main = row["media"][0]
@@ -175,7 +175,7 @@ def test_a_run_goes_on_all_the_same_where_it_is_told_to(release: Path, tmp_path:
 
 
 def test_a_clip_of_one_frame_stops_the_run_with_the_remedy(release: Path, tmp_path: Path) -> None:
-    options = {"sampler": "uniform", "sampler_parameters": {"n": 1}}
+    options: dict[str, Any] = {"sampler": "uniform", "sampler_parameters": {"n": 1}}
     stopped = run(release, tmp_path / "run", Eyes(), **options)
     assert "does not take a video of fewer than 2 frames" in str(stopped.stopped)
     assert "frame_multiple=2" in str(stopped.stopped)

@@ -157,7 +157,7 @@ def test_the_key_covers_the_bytes_that_are_sent() -> None:
 
 def test_options_that_cannot_be_are_all_named() -> None:
     with pytest.raises(EccdataError) as error:
-        MembershipVideo(layout="film", times=True, decoder="eyes", frame_multiple=0, sampler="every")  # type: ignore[arg-type]
+        MembershipVideo(layout="film", times=True, decoder="eyes", frame_multiple=0, sampler="every")
     for name in ("layout=film", "times=true", "decoder=eyes", "frame_multiple=0", "every"):
         assert name in str(error.value)
 
