@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 
 import pytest
 
@@ -12,12 +12,11 @@ from eccdata.errors import EccdataError
 
 def install(monkeypatch: pytest.MonkeyPatch, *extra: EntryPoint) -> None:
     """Make the given entry points look installed beside the real ones."""
-    real = catalog.entry_points
 
-    def entry_points(*, group: str) -> EntryPoints:
-        return EntryPoints([*real(group=group), *(e for e in extra if e.group == group)])
+    def found(*, group: str) -> EntryPoints:
+        return EntryPoints([*entry_points(group=group), *(e for e in extra if e.group == group)])
 
-    monkeypatch.setattr(catalog, "entry_points", entry_points)
+    monkeypatch.setattr(catalog, "entry_points", found)
 
 
 def test_unknown_names_are_told_with_what_there_is() -> None:
