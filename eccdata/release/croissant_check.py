@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import datasets
 import mlcroissant as mlc
 import numpy as np
 import pyarrow as pa
@@ -114,13 +113,19 @@ def plain(value: Any, prefix: str) -> Any:
 
 
 def _plain_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """The rows, with the bytes of videos in their columns."""
-    features = datasets.Features.from_arrow_schema(table.schema)
+    """The rows, with the bytes of media in their columns.
+
+    Media are known by their Arrow type: the features in the file's metadata may be what is damaged.
+    """
     rows: list[dict[str, Any]] = table.to_pylist()
-    for name in [name for name, feature in features.items() if isinstance(feature, datasets.Video)]:
+    for name in [field.name for field in table.schema if _is_media(field.type)]:
         for row in rows:
             row[name] = row[name] and row[name]["bytes"]
     return rows
+
+
+def _is_media(type_: pa.DataType) -> bool:
+    return pa.types.is_struct(type_) and {field.name for field in type_} == {"bytes", "path"}
 
 
 def _some_rows(path: Path) -> pa.Table:
