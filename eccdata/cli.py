@@ -106,11 +106,10 @@ def list_(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
-    """Show what can be built, asked, run and read, with every setting and its default.
-
-    [bold]Examples[/bold]
+    """Show what can be built, asked, run and read; of one of them, every setting and its default.
 
     \b
+    [bold]Examples[/bold]
     eccdata list
     eccdata list eccbench/text
     eccdata list window
@@ -145,14 +144,12 @@ def build(
 ) -> None:
     """Build a release: Parquet, dataset card, Croissant metadata, manifests and checksums.
 
-    [bold]Examples[/bold]
-
     \b
-    eccdata build eccbench --config text --config easyhuman-text --out release
-    eccdata build eccbench --config text --set lengths=512,1024 --seed 7 --out release-7
-    eccdata build eccbench --config tokens --num-proc 2 --out tokens
-    eccdata build eccbench --config natural --data-dir epic=EPIC-KITCHENS --data-dir soccernet=SoccerNet \\
-        --out natural
+    [bold]Examples[/bold]
+    eccdata build eccbench -c text -c easyhuman-text -o release
+    eccdata build eccbench -c text --set lengths=512,1024 --seed 7 -o release-7
+    eccdata build eccbench -c tokens --num-proc 2 -o tokens
+    eccdata build eccbench -c natural --data-dir epic=EPIC-KITCHENS -o natural
     """
     with progress_bar() as progress:
         release = eccdata.build(
@@ -176,9 +173,8 @@ def verify(
 ) -> None:
     """Check a release: checksums, schemas, counts, and every answer that can be worked out again.
 
-    [bold]Examples[/bold]
-
     \b
+    [bold]Examples[/bold]
     eccdata verify release
     """
     with progress_bar() as progress:
@@ -203,7 +199,7 @@ def evaluate(
     ] = None,
     revision: Annotated[str | None, typer.Option(help="The Hub dataset's revision.")] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="The server's address, such as http://127.0.0.1:30000/v1.")
+        str | None, typer.Option(help="The server's address, such as http://HOST:PORT/v1.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="The served model's name.")] = None,
     option: Annotated[
@@ -222,25 +218,22 @@ def evaluate(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight at once.")] = 64,
     accept_changed_server: Annotated[
-        bool, typer.Option("--accept-changed-server", help="Go on though the server is not as it was.")
+        bool, typer.Option("--accept-server", help="Go on though the server is not as it was.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Discard the run that the folder holds.")] = False,
     accept_audit_failures: Annotated[
         bool,
-        typer.Option(
-            "--accept-audit-failures", help="Go on though the model saw other frames than were sent."
-        ),
+        typer.Option("--accept-audit", help="Go on though the model saw other frames than were sent."),
     ] = False,
 ) -> None:
     """Put a dataset's questions to a system and keep every response. Killed or failed? Run it again: it goes on.
 
-    [bold]Examples[/bold]
-
     \b
-    eccdata evaluate release --config text --system window --option bits=2048 --out results/window
-    eccdata evaluate release --config text --system sglang --base-url http://127.0.0.1:30000/v1 \\
-        --arm a --where "length <= 64" --out results/smollm2-a
-    eccdata evaluate somebody/eccbench --config text --system exact --limit 100 --out results/exact
+    [bold]Examples[/bold]
+    eccdata evaluate release -c text -s window --option bits=2048 -o results/w
+    eccdata evaluate release -c text -s sglang --base-url URL --arm a -o results/a
+    eccdata evaluate release -c text -s exact --where "length <= 64" -o results/e
+    eccdata evaluate somebody/eccbench -c text -s exact --limit 100 -o results/hub
     """
     options = parse_pairs(option or (), "--option")
     options |= {k: v for k, v in (("base_url", base_url), ("model", model)) if v is not None}
@@ -284,11 +277,10 @@ def tables(
 ) -> None:
     """Work out the paper's tables from results, each by one SQL query, and say what was missing for each.
 
-    [bold]Examples[/bold]
-
     \b
+    [bold]Examples[/bold]
     eccdata tables results
-    eccdata tables results/window-a results/window-b --table calibration --out tables
+    eccdata tables results/a results/b --table calibration --out tables
     """
     with progress_bar() as progress:
         made = eccdata.tables(
@@ -312,11 +304,10 @@ def sql(
 ) -> None:
     """Ask results anything in DuckDB's SQL. Nothing that a query does changes a result.
 
-    [bold]Examples[/bold]
-
     \b
-    eccdata sql "select model, band, avg(correct::int) from responses group by all" results
-    eccdata sql "from responses where abstention = 'format' limit 5" results --format json
+    [bold]Examples[/bold]
+    eccdata sql "select band, avg(correct::int) from responses group by 1" results
+    eccdata sql "from responses where abstention = 'format'" results --format json
     eccdata sql "from runs" results --format parquet --out runs.parquet
     """
     if format == "parquet" and file is None:
@@ -342,9 +333,8 @@ def push(
 
     The token is the one of `hf auth login` or of the environment variable HF_TOKEN.
 
-    [bold]Examples[/bold]
-
     \b
+    [bold]Examples[/bold]
     eccdata push release --repo-id somebody/eccbench --dry-run
     eccdata push release --repo-id somebody/eccbench --revision v1.0.0
     """
@@ -374,11 +364,10 @@ def show(
 ) -> None:
     """Draw one question as a person sees it: stream and candidate, the match marked, and the answer.
 
-    [bold]Examples[/bold]
-
     \b
-    eccdata show release --config text --question text-L0064-low-s00-q00 --out question.html
-    eccdata show release --config video-spatial --question video-spatial-L0016-max-s03-q05 -o sheet.png
+    [bold]Examples[/bold]
+    eccdata show release -c text -q text-L0064-low-s00-q00 -o question.html
+    eccdata show release -c video-spatial -q video-spatial-L0016-max-s03-q05 -o q.png
     """
     from eccdata.show import show as draw
 
@@ -391,9 +380,8 @@ def demo(
 ) -> None:
     """Show the whole way on built-in memories: build, evaluate under three arms, read the tables.
 
-    [bold]Examples[/bold]
-
     \b
+    [bold]Examples[/bold]
     eccdata demo
     eccdata demo --out somewhere
     """

@@ -30,22 +30,22 @@ MEMORIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("chance", {}),
 )
 ARMS = ("none", "a", "b")
-SHOWN = {
+SHOWN: dict[str, dict[str, tuple[str, ...]]] = {
     "compression": {
-        "label": "Memory",
-        "length": "L",
-        "accuracy_low": "low (%)",
-        "accuracy_max": "max (%)",
-        "compression": "low − max",
+        "label": ("Memory",),
+        "length": ("L",),
+        "accuracy_low": ("Accuracy (%)", "low"),
+        "accuracy_max": ("Accuracy (%)", "max"),
+        "compression": ("Compression", "low − max"),
     },
     "calibration": {
-        "label": "Memory",
-        "coverage_a": "Coverage a",
-        "coverage_b": "b",
-        "accuracy_a": "On answered a (%)",
-        "accuracy_b": "b (%)",
-        "gap": "Gap",
-        "gap_p": "p",
+        "label": ("Memory",),
+        "coverage_a": ("Coverage", "arm a"),
+        "coverage_b": ("Coverage", "arm b"),
+        "accuracy_a": ("Right (%)", "arm a"),
+        "accuracy_b": ("Right (%)", "arm b"),
+        "gap": ("Gap",),
+        "gap_p": ("p",),
     },
 }
 """The columns that fit a terminal of 80, and their headings; the tables' own files have all of them."""
@@ -53,8 +53,8 @@ NEXT = (
     'eccdata sql "from responses where not correct limit 5" {folder}/results',
     "eccdata tables {folder}/results --table payoff",
     "eccdata verify {folder}/release",
-    "eccdata evaluate {folder}/release -s window --option bits=4096 -o {folder}/results/w4096",
-    "eccdata evaluate {folder}/release -s sglang --base-url URL -o {folder}/results/mine",
+    "eccdata evaluate {folder}/release -s window --option bits=4096 -o {folder}/w4096",
+    "eccdata evaluate {folder}/release -s sglang --base-url URL -o {folder}/mine",
     "eccdata list",
 )
 
@@ -82,8 +82,9 @@ class Demo:
             f"lempel-ziv, window and bloom have {BITS} bits for a stream. The window keeps the last {BITS // 4} "
             "symbols, lempel-ziv as many as their code allows. On the max band there is nothing to compress and "
             "the two are equal. On the low band the window gains because what it forgot comes back, and "
-            "lempel-ziv gains more: that is compression. A calibrated memory abstains more under arm b, where an "
-            "error costs four times what a right answer earns.\n\n",
+            "lempel-ziv gains more: that is compression. Arm a pays +3 for a right answer and -1 for a wrong one, "
+            "arm b +1 and -4: a calibrated memory answers less under b (coverage), is right more often where it "
+            "answers, and declines what it would have got wrong (gap).\n\n",
             ("Try next\n", "bold"),
         )
         folder = shlex.quote(str(self.folder))
@@ -132,7 +133,7 @@ def demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
     return Demo(folder, tuple(_cut(by_name[name], headings) for name, headings in SHOWN.items()))
 
 
-def _cut(table: TableResult, headings: Mapping[str, str]) -> TableResult:
+def _cut(table: TableResult, headings: Mapping[str, tuple[str, ...]]) -> TableResult:
     """Leave of a table some columns, no notes, of labels the memory's name, of sets of lengths the whole one."""
     every = ", ".join(map(str, LENGTHS))
     rows = tuple(
@@ -141,7 +142,7 @@ def _cut(table: TableResult, headings: Mapping[str, str]) -> TableResult:
         if row.get("lengths", every) == every
     )
     columns = tuple(
-        replace(column, heading=(headings[column.name],))
+        replace(column, heading=headings[column.name])
         for column in table.header.columns
         if column.name in headings
     )

@@ -73,7 +73,7 @@ def items(name: str | None = None) -> list[Item]:
         return found
     chosen = [item for item in found if name in (item.benchmark, item.name, item.path)]
     if not chosen:
-        raise unknown("benchmark, configuration, protocol, table or system", name, [i.path for i in found])
+        raise unknown("benchmark, configuration, protocol, table or system", name, {i.path for i in found})
     return chosen
 
 

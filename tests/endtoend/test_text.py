@@ -266,7 +266,7 @@ def test_a_server_that_is_stopped_and_started_half_way(many: Path, engine: Serve
     assert engine.chats() == before
     assert asking.rows() == rows
 
-    code, said = asking.run("--accept-changed-server")
+    code, said = asking.run("--accept-server")
     assert code == 0, said
     assert engine.chats() - before == {200: 16}
     (first,) = {row["server"] for row in rows}

@@ -151,7 +151,7 @@ def test_a_server_that_samples_again_stops_the_run_unless_told_to_go_on(
     assert not card["outcome"]["complete"]
     assert "token audit failed" in card["outcome"]["stopped"]
 
-    code, said = asking.command("video-sequential", *how, "--accept-audit-failures")
+    code, said = asking.command("video-sequential", *how, "--accept-audit")
     assert code == 0, said
     assert "was told to go on" in said
     rows = asking.rows()
