@@ -25,6 +25,7 @@ from eccdata.errors import EccdataError, problem, unknown
 from eccdata.progress import Progress
 
 SUFFIXES = ("csv", "md", "tex", "sql")
+RECORD = "tables.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def tables(
         results: Run folders, or folders that hold run folders.
         out: A folder to write to: for each table `<benchmark>/<name>.csv` (all columns, full precision), `.md`,
             `.tex` (booktabs) and the `.sql` that made it; `README.md` and `tables.json` say of each table what was
-            missing, which runs were counted, and the digest of its SQL. Tables of these names are replaced.
+            missing, which runs were counted, and the digest of its SQL. In a folder that this wrote before, tables
+            of these names are replaced; no other folder that holds anything is touched.
         benchmark: Only this benchmark's tables.
         names: Only these tables; all if none.
         progress: Called with the number of tables done, how many there are, and `tables`.
@@ -93,13 +95,15 @@ def tables(
 
     Raises:
         EccdataError: If the results cannot be read (see `eccdata.analysis.connect`), hold a question twice in one
-            run, are of benchmarks without tables; if there is no table of a name; or if a query fails.
+            run, are of benchmarks without tables; if there is no table of a name; if a query fails; or if `out` is a
+            file, lies in a run's folder, or holds what this did not write.
 
     """
     views = open_views(results, threads=threads, memory_limit=memory_limit)
     try:
         if out is not None:
             check_outside_runs(Path(out), views.runs)
+            _check_ours(Path(out))
         queries = _queries(views.runs, benchmark, names)
         _check_questions(views.connection)
         made = []
@@ -171,8 +175,35 @@ def _table(views: Views, benchmark: str, name: str, sql: str) -> TableResult:
     return TableResult(benchmark, name, header, sql, columns, rows, tuple(lacking))
 
 
+def _check_ours(out: Path) -> None:
+    """See that `out` is not there, is empty, or was written by this: its `tables.json` says so.
+
+    Raises:
+        EccdataError: If it is anything else.
+
+    """
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise EccdataError(f"{out} is a file. Choose another folder for the tables (--out).")
+    if not any(out.iterdir()):
+        return
+    try:
+        record = orjson.loads((out / RECORD).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        record = None
+    if not isinstance(record, dict) or not {"eccdata", "runs", "tables"} <= record.keys():
+        raise EccdataError(
+            f"{out} holds something else than tables that `eccdata tables` wrote, and nothing of it has been "
+            "changed. Choose a new or an empty folder (--out)."
+        )
+
+
 def write(made: Sequence[TableResult], out: Path, views: Views) -> None:
     """Write tables and their index into a folder; a table that was not made leaves no file of its name behind."""
+    out.mkdir(parents=True, exist_ok=True)
+    # first, for it is what says that the folder is ours: one that was left half-written can be written again
+    _replace(out / RECORD, orjson.dumps(_record(made, views), option=orjson.OPT_INDENT_2).decode() + "\n")
     for table in made:
         folder = out / table.benchmark
         folder.mkdir(parents=True, exist_ok=True)
@@ -187,9 +218,6 @@ def write(made: Sequence[TableResult], out: Path, views: Views) -> None:
             else:
                 path.unlink(missing_ok=True)
     _replace(out / "README.md", _index(made, views))
-    _replace(
-        out / "tables.json", orjson.dumps(_record(made, views), option=orjson.OPT_INDENT_2).decode() + "\n"
-    )
 
 
 def _replace(path: Path, text: str) -> None:

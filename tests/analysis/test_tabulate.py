@@ -145,3 +145,29 @@ def test_runs_that_differ_are_told_in_the_index(results: Path, tmp_path: Path) -
     write_run(results / "full-a-again", cell(["rr"]), model="full", arm="a", dataset="other")
     tables([results], out=tmp_path / "tables", names=["coverage"])
     assert "full on text is 2 rows, for its runs differ" in (tmp_path / "tables" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("there", ["README.md", "tables.json", "sub/data.parquet"])
+def test_a_folder_of_something_else_is_left_alone(results: Path, tmp_path: Path, there: str) -> None:
+    out = tmp_path / "release"
+    (out / there).parent.mkdir(parents=True)
+    (out / there).write_text('["precious"]')
+    with pytest.raises(EccdataError, match="release holds something else than tables"):
+        tables([results], out=out, names=["text"])
+    assert [str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()] == [there]
+    assert (out / there).read_text() == '["precious"]'
+
+
+def test_a_file_is_no_place_for_tables(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(EccdataError, match="file is a file"):
+        tables([results], out=tmp_path / "file", names=["text"])
+    assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_an_empty_folder_and_one_of_ours_are_written_to(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tables"
+    out.mkdir()
+    for name in ("text", "coverage"):
+        tables([results], out=out, names=[name])
+        assert (out / "eccbench" / f"{name}.md").exists()
