@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from eccdata import catalog, rows
 from eccdata.errors import EccdataError, problem, unknown
 
 RECORD = "build.json"
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _HUB_COMMIT = re.compile(r"@([0-9a-f]{40})/")
 
 
@@ -75,8 +76,9 @@ def open_dataset(
     source = str(dataset)
     folder = Path(source)
     if not folder.is_dir() and (isinstance(dataset, Path) or not _HUB_ID.fullmatch(source)):
+        # Asked of the Hub, a mistyped folder would be retried there for half a minute.
         raise EccdataError(
-            f"There is no folder {source}. Give a release's folder or a Hub id such as org/name."
+            f"There is no folder {source}.{_near(folder)} Give a release's folder or a Hub id such as org/name."
         )
     try:
         config = _one_of(
@@ -98,16 +100,15 @@ def open_dataset(
         )
         loaded = datasets.load_dataset(source, config, split=split, revision=revision, download_mode=mode)
     except DatasetNotFoundError as error:
-        where = "There is no such folder here either." if not folder.is_dir() else "Is it a release?"
-        raise EccdataError(f"{source} cannot be loaded: {error} {where}") from error
+        if not folder.is_dir():
+            raise _neither(folder, source, str(error)) from error
+        raise EccdataError(f"{source} cannot be loaded: {error} Is it a release?") from error
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        if not folder.is_dir():
+            raise _neither(folder, source, reason) from error
         raise EccdataError(
-            f"{source} cannot be loaded: {type(error).__name__}: {error}"
-            + (
-                ""
-                if not folder.is_dir()
-                else f"\n`eccdata verify {source}` tells what is wrong with a release."
-            )
+            f"{source} cannot be loaded: {reason}\n`eccdata verify {source}` tells what is wrong with a release."
         ) from error
     return Opened(
         loaded,
@@ -159,6 +160,23 @@ def require_columns(opened: Opened, needed: tuple[str, ...], protocol: str) -> N
             missing,
             f"It has: {', '.join(opened.dataset.column_names)}.",
         )
+
+
+def _neither(folder: Path, source: str, reason: str) -> EccdataError:
+    return problem(
+        f"{source} cannot be loaded, whichever way it is meant:",
+        [
+            f"as a release's folder: there is no folder {source}.{_near(folder)}",
+            f"as a dataset on the Hub: {reason}",
+        ],
+    )
+
+
+def _near(folder: Path) -> str:
+    """The folder beside the one that is not there which it may be a slip for, as a question."""
+    there = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
+    near = difflib.get_close_matches(folder.name, there, n=1)
+    return f" Did you mean {folder.with_name(near[0])}?" if near else ""
 
 
 def _one_of(kind: str, name: str | None, known: list[str], preferred: str | None = None) -> str:
