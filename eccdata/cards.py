@@ -281,22 +281,30 @@ def command(
         parts += ["--revision", revision]
     parts += ["--config", config, "--split", split, "--benchmark", benchmark, "--protocol", protocol]
     for name, value in options.items():
-        if name in ("arm", "max_tokens"):
-            parts += [f"--{name.replace('_', '-')}", _plain(value)]
-        else:
-            parts += ["--protocol-option", f"{name}={_plain(value)}"]
+        parts += protocol_option(name, _plain(value))
     parts += ["--system", system]
     for name, value in system_options.items():
-        if name in ("base_url", "model"):
-            parts += [f"--{name.replace('_', '-')}", _plain(value)]
-        else:
-            parts += ["--option", f"{name}={_plain(value)}"]
+        parts += system_option(name, _plain(value))
     if where:
         parts += ["--where", where]
     if limit is not None:
         parts += ["--limit", str(limit)]
     parts += ["--concurrency", str(concurrency), "--out", out]
     return shlex.join(parts)
+
+
+def protocol_option(name: str, value: str) -> list[str]:
+    """The arguments that give a protocol's option on the command line."""
+    if name in ("arm", "max_tokens"):
+        return [f"--{name.replace('_', '-')}", value]
+    return ["--protocol-option", f"{name}={value}"]
+
+
+def system_option(name: str, value: str) -> list[str]:
+    """The arguments that give a system's option on the command line."""
+    if name in ("base_url", "model"):
+        return [f"--{name.replace('_', '-')}", value]
+    return ["--option", f"{name}={value}"]
 
 
 def _plain(value: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import datasets
 
@@ -231,14 +231,14 @@ def evaluate(
         raise EccdataError(f"concurrency={concurrency} and limit={limit} must be at least 1.")
     if isinstance(system, str):
         system_class = catalog.system(system)
-        system_name, asked_system = system, make(system_class, system_options or {})
+        system_name, asked_system = system, make(system_class, system_options or {}, given=_given("system"))
     else:
         system_name, asked_system = _entry_name(system), system
         _no_options("system", system_options)
     opened = open_dataset(dataset, config=config, split=split, revision=revision)
     if isinstance(protocol, str):
         evaluator_class = catalog.evaluator(benchmark_of(opened, benchmark, protocol), protocol)
-        evaluator = make(evaluator_class, options or {})
+        evaluator = make(evaluator_class, options or {}, given=_given("protocol"))
     else:
         evaluator = protocol
         _no_options("protocol", options)
@@ -518,6 +518,14 @@ def _entry_name(system: System) -> str:
         if entry.value == place:
             return name
     return type(system).__qualname__
+
+
+def _given(kind: Literal["system", "protocol"]) -> Callable[[str], str]:
+    """How an option is given: on the command line, and in Python."""
+    flag, argument = (
+        (cards.system_option, "system_options") if kind == "system" else (cards.protocol_option, "options")
+    )
+    return lambda name: f"{' '.join(flag(name, '…'))} ({argument}={{{name!r}: …}} in Python)"
 
 
 def _no_options(kind: str, options: Mapping[str, Any] | None) -> None:

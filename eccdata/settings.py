@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -74,8 +74,15 @@ def misfit(cls: type[Any], wrong: Sequence[str], *, names: Iterable[str] | None 
     return problem(f"These settings do not fit {cls.__name__}:", wrong, f"It can set: {settable}.")
 
 
-def make(cls: type[T], values: Mapping[str, Any]) -> T:
-    """Make a `cls` from settings given as text or as values; see `check`."""
+def make(cls: type[T], values: Mapping[str, Any], *, given: Callable[[str], str] | None = None) -> T:
+    """Make a `cls` from settings given as text or as values; see `check`.
+
+    Args:
+        cls: A dataclass.
+        values: Settings by name.
+        given: How a setting is given, for the error that says which ones are missing.
+
+    """
     checked = check(cls, values)
     required = {
         f.name
@@ -84,7 +91,8 @@ def make(cls: type[T], values: Mapping[str, Any]) -> T:
     }
     missing = sorted(required - checked.keys())
     if missing:
-        raise problem(f"{cls.__name__} needs these settings:", missing)
+        told = [f"{name}, given by {given(name)}" for name in missing] if given else missing
+        raise problem(f"{cls.__name__} needs these settings:", told)
     try:
         return cls(**checked)
     except ValueError as error:

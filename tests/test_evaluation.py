@@ -367,6 +367,10 @@ def test_protocols_and_systems_by_name(dataset: datasets.Dataset, out: Path) -> 
         ({"protocol": "membership", "benchmark": "eccbnch"}, "Did you mean 'eccbench'"),
         ({"protocol": "membership", "options": {"arm": "c"}}, "arm"),
         ({"system": "window", "system_options": {"bit": "8"}}, "did you mean bits"),
+        (
+            {"system": "sglang"},
+            "- base_url, given by --base-url … (system_options={'base_url': …} in Python)",
+        ),
         ({"where": "lenght = 8"}, "lenght"),
         ({"where": "length = 7"}, "nothing to ask"),
         ({"limit": 0}, "limit=0"),
