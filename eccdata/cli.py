@@ -297,9 +297,11 @@ def sql(
     query: Annotated[str, typer.Argument(help="One SELECT over the views `responses` and `runs`.")],
     results: Annotated[list[Path], typer.Argument(help="Run folders, or folders that hold runs.")],
     format: Annotated[  # noqa: A002
-        Literal["table", "csv", "json", "parquet"],
-        typer.Option("--format", "-f", help="How to give the rows."),
-    ] = "table",
+        Literal["table", "csv", "json", "parquet"] | None,
+        typer.Option(
+            "--format", "-f", help="How to give the rows; what the file's ending says, else a table."
+        ),
+    ] = None,
     file: Annotated[Path | None, typer.Option("--out", "-o", help="A file instead of the terminal.")] = None,
 ) -> None:
     """Ask results anything in DuckDB's SQL. Nothing that a query does changes a result.
@@ -310,10 +312,14 @@ def sql(
     eccdata sql "from responses where abstention = 'format'" results --format json
     eccdata sql "from runs" results --format parquet --out runs.parquet
     """
-    if format == "parquet" and file is None:
-        raise EccdataError("Parquet is not for a terminal: name a file with --out.")
+    if format == "parquet" and file is None and sys.stdout.isatty():
+        raise EccdataError("Parquet is not for a terminal: name a file with --out, or send it to a pipe.")
     answer = eccdata.sql(query, results, format=format, out=file)
-    if answer is not None:
+    if isinstance(answer, bytes):
+        sys.stdout.buffer.write(answer)
+    elif isinstance(answer, str):
+        sys.stdout.write(answer)  # as it is: rich would take `:x:` for a picture and tabs for spaces
+    else:
         tell(answer)
 
 

@@ -13,7 +13,9 @@ import duckdb
 import orjson
 import pyarrow as pa
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
@@ -24,9 +26,14 @@ from eccdata.errors import SHOWN, EccdataError, unknown
 Format = Literal["table", "csv", "json", "parquet"]
 
 SHOWN_ROWS = 200
+READABLE = 20
+"""A column narrower than this, in characters, is folded beyond reading unless all that it holds is narrower."""
+PADDING = 3
+"""What `rich` puts between two columns."""
 BATCH_ROWS = 16_384
 READING_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 """What a parsed query may consist of. DuckDB's WITH clauses take COPY, INSERT, UPDATE and DELETE too."""
+ENDINGS: dict[str, Format] = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "table"}
 COPY_OPTIONS = {
     "csv": "FORMAT csv, HEADER",
     "json": "FORMAT json, ARRAY true",
@@ -36,7 +43,7 @@ COPY_OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class QueryTable:
-    """The rows of a query, to be looked at; printed by `rich` as a table.
+    """The rows of a query, to be looked at; printed by `rich` as a table, or as records where that is too narrow.
 
     Attributes:
         columns: The columns' names.
@@ -54,19 +61,50 @@ class QueryTable:
     notes: tuple[str, ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Lay the rows out for a terminal."""
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for name, kind in zip(self.columns, self.types, strict=True):
-            numeric = re.match(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$|FLOAT|DOUBLE|DECIMAL", kind) is not None
-            table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
-        for row in self.rows:
-            table.add_row(*(Text("null", style="dim") if v is None else Text(_shown(v)) for v in row))
-        yield table
+        """Lay the rows out for a terminal: side by side where the columns can be read so, else one below another."""
+        cells = [[_cell(value) for value in row] for row in self.rows]
+        if not cells:
+            yield Text("0 rows")
+        elif self._narrowest(cells) <= options.max_width:
+            yield self._table(cells)
+        else:
+            yield from self._records(cells)
         if self.more:
             yield Text(
                 f"The first {len(self.rows)} rows; a format other than table gives them all.", style="dim"
             )
         yield from (Text(note, style="dim") for note in self.notes)
+
+    def _narrowest(self, cells: Sequence[Sequence[Text]]) -> int:
+        """How many characters a table needs in which nothing is folded to less than `READABLE`."""
+        widths = [
+            max(
+                cell_len(line)
+                for text in (name, *(row[index].plain for row in cells))
+                for line in text.split("\n")
+            )
+            for index, name in enumerate(self.columns)
+        ]
+        return sum(min(width, READABLE) for width in widths) + PADDING * (len(widths) - 1)
+
+    def _table(self, cells: Sequence[Sequence[Text]]) -> Table:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for name, kind in zip(self.columns, self.types, strict=True):
+            numeric = re.match(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$|FLOAT|DOUBLE|DECIMAL", kind) is not None
+            table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+        for row in cells:
+            table.add_row(*row)
+        return table
+
+    def _records(self, cells: Sequence[Sequence[Text]]) -> Iterator[RenderableType]:
+        for number, row in enumerate(cells, 1):
+            yield Rule(f"row {number}", align="left", style="dim")
+            record = Table.grid(padding=(0, 2))
+            record.add_column(overflow="fold", style="bold")
+            record.add_column(overflow="fold")
+            for name, text in zip(self.columns, row, strict=True):
+                record.add_row(Text(name), text)
+            yield record
 
     def __str__(self) -> str:
         """The table as plain text, as wide as it has to be."""
@@ -91,12 +129,12 @@ class Written:
 
     def __str__(self) -> str:
         """One sentence for a terminal."""
-        return f"{self.rows} rows written to {self.path}."
+        return f"{self.rows} {'row' if self.rows == 1 else 'rows'} written to {self.path}."
 
 
 @overload
 def sql(
-    query: str, results: Sequence[Path | str], *, format: Literal["table"] = ..., out: None = None
+    query: str, results: Sequence[Path | str], *, format: Literal["table"] | None = ..., out: None = None
 ) -> QueryTable: ...
 @overload
 def sql(
@@ -107,12 +145,18 @@ def sql(
     query: str, results: Sequence[Path | str], *, format: Literal["parquet"], out: None = None
 ) -> bytes: ...
 @overload
-def sql(query: str, results: Sequence[Path | str], *, format: Format = ..., out: Path | str) -> Written: ...
+def sql(
+    query: str, results: Sequence[Path | str], *, format: Format | None = ..., out: Path | str
+) -> Written: ...
+@overload
+def sql(
+    query: str, results: Sequence[Path | str], *, format: Format | None = ..., out: Path | str | None = ...
+) -> QueryTable | str | bytes | Written: ...
 def sql(
     query: str,
     results: Sequence[Path | str],
     *,
-    format: Format = "table",  # noqa: A002
+    format: Format | None = None,  # noqa: A002
     out: Path | str | None = None,
 ) -> QueryTable | str | bytes | Written:
     """Ask results a question in SQL. No query can change a result or touch any other file.
@@ -121,7 +165,8 @@ def sql(
         query: One query that reads: SELECT, WITH … SELECT, FROM …, VALUES, PIVOT … ON column IN (values), DESCRIBE,
             SHOW, SUMMARIZE, EXPLAIN. The views and macros are those of `connect`.
         results: Run folders, or folders that hold run folders.
-        format: `table` (the first 200 rows, for a terminal), `csv`, `json` (an array of objects) or `parquet`.
+        format: `table` (the first 200 rows, for a terminal), `csv`, `json` (an array of objects) or `parquet`. If
+            none, what the ending of `out` says (.csv, .json, .parquet, .txt for a table), and a table without `out`.
         out: A file for the answer, replaced as a whole. Rows stream into it, however many.
 
     Returns:
@@ -129,27 +174,53 @@ def sql(
 
     Raises:
         EccdataError: If the results cannot be read (see `connect`), if the query is not one that reads, if it is
-            wrong (with DuckDB's own words), or if `out` lies in a run's folder.
+            wrong (with DuckDB's own words), if `out` lies in a run's folder, or if its ending says no format or
+            another than `format`.
 
     """
-    if format not in get_args(Format):
+    if format is not None and format not in get_args(Format):
         raise unknown("format", format, get_args(Format))
     views = open_views(results)
     try:
         if out is not None:
             check_outside_runs(Path(out), views.runs)
+        kind = format_of(None if out is None else Path(out), format)
         text = reading_query(views.connection, query)
         try:
-            if format == "table":
+            if kind == "table":
                 answer = _look(views.connection, text, views.notes)
                 return answer if out is None else _write_text(Path(out), answer)
             if out is not None:
-                return _write(views.connection, text, format, Path(out))
-            return _whole(views.connection, text, format)
+                return _write(views.connection, text, kind, Path(out))
+            return _whole(views.connection, text, kind)
         except (duckdb.Error, pa.ArrowException) as error:
             raise query_error(error) from error
     finally:
         views.connection.close()
+
+
+def format_of(out: Path | None, format: Format | None) -> Format:  # noqa: A002
+    """Give the format that was asked for, or the one that the file's ending says.
+
+    Raises:
+        EccdataError: If the two differ, or if neither says anything.
+
+    """
+    if out is None:
+        return format or "table"
+    ending = out.suffix.lower()
+    said = ENDINGS.get(ending)
+    if format is not None and said not in (None, format):
+        raise EccdataError(
+            f"{out} ends in {ending}, which is not {format}. Give it another ending, or leave --format away."
+        )
+    kind = format or said
+    if kind is None:
+        raise EccdataError(
+            f"What to write to {out} cannot be told from its ending. Give --format ({', '.join(get_args(Format))}) "
+            f"or one of the endings {', '.join(ENDINGS)}."
+        )
+    return kind
 
 
 def reading_query(connection: duckdb.DuckDBPyConnection, query: str) -> str:
@@ -268,5 +339,7 @@ def _types(node: Any) -> Iterator[str]:
             yield from _types(child)
 
 
-def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _cell(value: Any) -> Text:
+    if value is None:
+        return Text("null", style="dim")
+    return Text(f"{value:.6g}" if isinstance(value, float) else str(value))

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from eccdata.analysis import QueryTable, Written, sql
+from eccdata.analysis import Format, QueryTable, Written, sql
 from eccdata.errors import EccdataError
 from support.results import cell, write_run
 
@@ -215,3 +215,73 @@ print(written.rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     rows, peak_kib = map(int, done.stdout.split())
     assert rows == 2_000_000
     assert peak_kib < 700 * 1024
+
+
+WIDE = "SELECT {} FROM range(2) AS t(i)".format(", ".join(f"i + {n} AS column_{n}" for n in range(40)))
+
+
+def printed(results: Path, query: str, width: int) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(sql(query, [results]))
+    return console.export_text()
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_table_too_wide_to_read_is_records(results: Path, width: int) -> None:
+    text = printed(results, WIDE, width)
+    assert re.findall(r"row \d", text) == ["row 1", "row 2"]
+    values = [(f"column_{n}", str(i + n)) for i in range(2) for n in range(40)]
+    assert re.findall(r"(column_\d+) +(\d+)", text) == values
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_long_text_is_folded_and_whole(results: Path) -> None:
+    letters = "abcdefghij" * 30
+    text = printed(results, f"SELECT 7 AS n, '{letters}' AS reply", 80)
+    assert "row 1" not in text
+    assert letters in re.sub(r"[\s7]", "", text)
+    records = printed(results, WIDE.replace("FROM", f", '{letters}' AS reply FROM"), 80)
+    assert letters in re.sub(r"\s", "", records)
+
+
+def test_responses_as_they_are_can_be_read_on_80_columns(results: Path) -> None:
+    text = printed(results, "FROM responses LIMIT 1", 80)
+    assert re.search(r"(?m)^question_id +text-L0512-low-s00-q00 *$", text)
+
+
+@pytest.mark.parametrize("query", ["FROM responses WHERE length = 3", "SELECT 1 AS a WHERE false"])
+def test_no_rows_are_told(results: Path, query: str) -> None:
+    assert printed(results, query, 80).strip() == "0 rows"
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "txt", "PARQUET"])
+def test_the_ending_says_the_format(results: Path, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"answer.{ending}"
+    written = sql("SELECT 1 AS a", [results], out=out)
+    assert str(written) == f"1 row written to {out}."
+    match ending:
+        case "csv":
+            assert out.read_text() == "a\n1\n"
+        case "json":
+            assert json.loads(out.read_text()) == [{"a": 1}]
+        case "txt":
+            assert re.fullmatch(r"\s*a\s+─+\s+1\s*", out.read_text())
+        case _:
+            assert pq.read_table(out).to_pydict() == {"a": [1]}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("x.parquet", "csv", r"ends in \.parquet, which is not csv"),
+        ("x.csv", "table", r"ends in \.csv, which is not table"),
+        ("x.dat", None, r"cannot be told from its ending.*\.parquet"),
+        ("x", None, "cannot be told from its ending"),
+    ],
+)
+def test_an_ending_that_says_something_else(
+    results: Path, tmp_path: Path, name: str, kind: Format | None, words: str
+) -> None:
+    with pytest.raises(EccdataError, match=words):
+        sql("SELECT 1 AS a", [results], format=kind, out=tmp_path / name)
+    assert not (tmp_path / name).exists()
