@@ -21,6 +21,7 @@ from eccdata.evaluator import Evaluator, Row
 from eccdata.keys import digest
 from eccdata.requests import Json, Request
 from eccdata.results import Results
+from eccdata.run import Run
 from eccdata.settings import make
 from eccdata.showing import Showing
 from eccdata.store import Store, StoreInUse
@@ -33,58 +34,6 @@ STORE = "store.sqlite3"
 RESPONSES = "responses"
 MEDIA = "media"
 LIBRARIES = ("aiohttp", "datasets", "duckdb", "huggingface-hub", "numpy", "orjson", "polars", "pyarrow")
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a run has come to.
-
-    Attributes:
-        run_id: Twelve hex digits of the digest of its identity.
-        folder: Where it is kept.
-        questions: Questions that it is to ask.
-        answered: Questions with an answer.
-        failed: Questions whose last try failed, by status; the next run asks them again.
-        unasked: Questions that were not asked.
-        asked: Requests that this session brought to an end.
-        wall_s: Seconds that this session took.
-        stopped: Why this session ended early; None where it did not.
-        notes: What else has to be said, a sentence each.
-
-    """
-
-    run_id: str
-    folder: Path
-    questions: int
-    answered: int
-    failed: Mapping[str, int]
-    unasked: int
-    asked: int
-    wall_s: float
-    stopped: str | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every question has an answer."""
-        return self.answered == self.questions
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.answered} of {self.questions} questions answered ({self.asked} requests in "
-            f"{self.wall_s:.1f} s); results in {self.folder}."
-        ]
-        if self.stopped:
-            lines.append(f"Stopped early: {self.stopped}")
-        if self.failed:
-            kinds = ", ".join(f"{count} {status}" for status, count in sorted(self.failed.items()))
-            lines.append(f"Failed: {kinds}.")
-        if self.unasked:
-            lines.append(f"Not asked: {self.unasked}.")
-        lines += self.notes
-        if not self.complete:
-            lines.append("Run the same command again to ask what is missing, and nothing else.")
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -314,7 +263,8 @@ def _evaluate(job: _Job) -> Run:
         folder=job.out,
         questions=counts.questions,
         answered=counts.answered,
-        failed={name: count for name, count in counts.status.items() if name not in ("ok", "truncated")},
+        failed=counts.failures,
+        errors=dict(counts.errors),
         unasked=counts.questions - counts.written,
         asked=session.asked.asked,
         wall_s=wall_s,

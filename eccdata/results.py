@@ -90,6 +90,7 @@ class Counts:
         questions: Questions that the run is to ask.
         written: Questions that have a row: answered or failed.
         status: Rows by status.
+        errors: What the first row of each failed status says of it.
         abstention: Answered rows by kind of abstention, where the protocol tells kinds apart.
         cut_below_limit: Replies that the server cut although the token limit in force was not reached, as SGLang
             does when its memory for tokens is full.
@@ -104,6 +105,7 @@ class Counts:
     questions: int = 0
     written: int = 0
     status: Counter[str] = field(default_factory=Counter)
+    errors: dict[str, str] = field(default_factory=dict)
     abstention: Counter[str] = field(default_factory=Counter)
     cut_below_limit: int = 0
     tokens: Counter[str] = field(default_factory=Counter)
@@ -116,6 +118,10 @@ class Counts:
         self.written += table.num_rows
         _tally(self.status, table["status"])
         _tally(self.servers, table["server"])
+        for status in self.failures.keys() - self.errors.keys():
+            said = table["error"].filter(pc.equal(table["status"], status)).drop_null()
+            if len(said):
+                self.errors[status] = said[0].as_py()
         if "abstention" in table.column_names:
             _tally(self.abstention, table["abstention"])
         for name in _TOKENS:
@@ -133,6 +139,11 @@ class Counts:
     def failed(self) -> int:
         """Rows that hold a failure."""
         return self.written - self.answered
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Rows that hold a failure, by status."""
+        return {status: count for status, count in self.status.items() if not Status(status).answered}
 
 
 def _tally(counter: Counter[str], column: pa.ChunkedArray) -> None:

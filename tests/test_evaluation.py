@@ -20,9 +20,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from eccdata.errors import EccdataError
-from eccdata.evaluation import Run, evaluate
+from eccdata.evaluation import evaluate
 from eccdata.evaluator import Evaluator, Row
 from eccdata.requests import Decoding, Json, Request, Response, Status
+from eccdata.run import Run
 from eccdata.systems.sglang import SGLang
 from support.questions import questions
 from support.scripted_server import Call, Reply, answer_to, completion, models, serve
@@ -190,6 +191,18 @@ def test_only_failures_are_asked_again(dataset: datasets.Dataset, out: Path) -> 
     assert second.complete
     assert {request.question_id for request in system.calls} == {row["question_id"] for row in failed}
     assert [session["outcome"] for session in card_of(out)["sessions"]] == ["failures", "done"]
+
+
+def test_what_fails_for_good_is_shown_and_not_advised_to_be_asked_again(
+    dataset: datasets.Dataset, out: Path
+) -> None:
+    def refuse(request: Request, number: int) -> Response:
+        return Response(Status.INVALID_REQUEST, error=f"no such field, said of {request.question_id}")
+
+    said = str(run(dataset, Toy(refuse), out))
+    assert "Failed: 48 invalid_request." in said
+    assert f"no such field, said of {dataset[0]['question_id']}" in said, "the first in the questions' order"
+    assert "again to ask" not in said
 
 
 def test_a_run_can_be_extended(dataset: datasets.Dataset, out: Path) -> None:

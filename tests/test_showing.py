@@ -18,7 +18,7 @@ import pytest
 
 import eccdata
 from eccdata.errors import EccdataError
-from eccdata.evaluation import Run
+from eccdata.run import Run
 from eccdata.video.clips import write_clip
 from eccdata.video.preparing import MediaLibrary
 from support.eyes import Eyes

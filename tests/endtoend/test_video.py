@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import eccdata
-from eccdata.evaluation import Run
+from eccdata.run import Run
 from support.sglang_environment import Environment
 from support.sglang_server import Server
 
