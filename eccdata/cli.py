@@ -191,7 +191,10 @@ def evaluate(
     dataset: Annotated[str, typer.Argument(help="A release's folder or a dataset's id on the Hub.")],
     folder: Annotated[Path, typer.Option("--out", "-o", help="The run's folder, such as results/NAME.")],
     system: Annotated[str, typer.Option("--system", "-s", help="Who answers; see eccdata list.")],
-    protocol: Annotated[str, typer.Option("--protocol", "-p", help="How it is asked.")] = "membership",
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", "-p", help="How it is asked; if none, the only way that fits the data."),
+    ] = None,
     config: Annotated[str | None, typer.Option("--config", "-c", help="The dataset's configuration.")] = None,
     split: Annotated[str | None, typer.Option(help="The dataset's split; test if none.")] = None,
     benchmark: Annotated[
@@ -290,6 +293,8 @@ def tables(
         tell(one)
     if folder is not None:
         out.print(f"Written to {folder}.", highlight=False)
+    if any(one.error or (table and not one.made) for one in made):
+        raise typer.Exit(FAILED)
 
 
 @app.command()

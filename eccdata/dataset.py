@@ -12,7 +12,7 @@ from typing import Any
 import datasets
 from datasets.exceptions import DatasetNotFoundError
 
-from eccdata import catalog, rows
+from eccdata import rows
 from eccdata.errors import EccdataError, problem, unknown
 
 RECORD = "build.json"
@@ -119,47 +119,6 @@ def open_dataset(
         split,
         rows.digest(loaded),
     )
-
-
-def benchmark_of(opened: Opened, given: str | None, protocol: str) -> str:
-    """The benchmark whose protocol is meant: the given one, the release's own, or the only one that has it.
-
-    Raises:
-        EccdataError: Where none of these tells, and where given and recorded contradict each other.
-
-    """
-    if given is not None and opened.benchmark is not None and given != opened.benchmark:
-        raise EccdataError(f"{opened.source} is a release of {opened.benchmark}, not of {given}.")
-    known = given or opened.benchmark
-    if known is not None:
-        return known
-    having = [name for name in catalog.benchmarks() if protocol in catalog.protocols(name)]
-    if not having:
-        known_protocols = {one for name in catalog.benchmarks() for one in catalog.protocols(name)}
-        raise unknown("protocol", protocol, known_protocols)
-    if len(having) != 1:
-        raise problem(
-            f"{opened.source} does not say which benchmark it is of, and several have a protocol {protocol!r}:",
-            having,
-            "Say which one.",
-        )
-    return having[0]
-
-
-def require_columns(opened: Opened, needed: tuple[str, ...], protocol: str) -> None:
-    """Check that a dataset has the columns that a protocol asks from.
-
-    Raises:
-        EccdataError: Naming every column that is missing.
-
-    """
-    missing = [name for name in needed if name not in opened.dataset.column_names]
-    if missing:
-        raise problem(
-            f"{opened.source} ({opened.config}, {opened.split}) cannot be asked by {protocol}: it lacks the columns",
-            missing,
-            f"It has: {', '.join(opened.dataset.column_names)}.",
-        )
 
 
 def _neither(folder: Path, source: str, reason: str) -> EccdataError:

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import datasets
 
-from eccdata import background, cards, catalog, provenance, results, rows
+from eccdata import background, cards, catalog, protocols, provenance, results, rows
 from eccdata.asking import Asked, ask
-from eccdata.dataset import Opened, benchmark_of, open_dataset, require_columns
+from eccdata.dataset import Opened, open_dataset
 from eccdata.errors import EccdataError, problem
 from eccdata.evaluator import Evaluator, Row
 from eccdata.keys import digest
@@ -54,6 +54,7 @@ class _Job:
     accept_changed_server: bool
     progress: Progress | None
     showing: Showing | None
+    notes: tuple[str, ...]
 
     def questions(self) -> Iterator[tuple[Row, Request]]:
         """Every question with its request, in the dataset's order; clips are as they are sent."""
@@ -124,9 +125,9 @@ class _Session:
 def evaluate(
     dataset: str | Path | datasets.Dataset,
     *,
-    protocol: str | Evaluator,
     system: str | System,
     out: str | Path,
+    protocol: str | Evaluator | None = None,
     config: str | None = None,
     split: str | None = None,
     revision: str | None = None,
@@ -148,9 +149,9 @@ def evaluate(
 
     Args:
         dataset: A release's folder, a dataset's id on the Hub, or a dataset in memory.
-        protocol: A protocol's name (`eccdata list`), or an evaluator.
         system: A system's name, or a system.
         out: The run's folder: made, or one that holds this very run.
+        protocol: A protocol's name (`eccdata list`), or an evaluator; may be left out where only one fits the dataset.
         config: The configuration; may be left out where there is only one.
         split: The split; where left out, `test`, or the only one.
         revision: The Hub dataset's branch, tag or commit.
@@ -185,13 +186,18 @@ def evaluate(
         system_name, asked_system = _entry_name(system), system
         _no_options("system", system_options)
     opened = open_dataset(dataset, config=config, split=split, revision=revision)
-    if isinstance(protocol, str):
-        evaluator_class = catalog.evaluator(benchmark_of(opened, benchmark, protocol), protocol)
-        evaluator = make(evaluator_class, options or {}, given=_given("protocol"))
+    notes: tuple[str, ...] = ()
+    if protocol is None:
+        evaluator = protocols.only_one(opened, benchmark, options or {}, _given("protocol"))
+        notes = (
+            f"Asked by {evaluator.benchmark}.{evaluator.protocol}, the only protocol that fits this dataset.",
+        )
+    elif isinstance(protocol, str):
+        evaluator = protocols.named(protocol, opened, benchmark, options or {}, _given("protocol"))
     else:
         evaluator = protocol
         _no_options("protocol", options)
-    require_columns(opened, evaluator.needs(), evaluator.protocol)
+    protocols.require_columns(opened, evaluator)
     chosen = rows.where(opened.dataset, where) if where else opened.dataset
     if not chosen.num_rows:
         raise EccdataError(
@@ -218,6 +224,7 @@ def evaluate(
             showing=Showing(folder / MEDIA, accept_audit_failures)
             if evaluator.shows_media and getattr(asked_system, "reads_media", False)
             else None,
+            notes=notes,
         )
     )
 
@@ -269,7 +276,7 @@ def _evaluate(job: _Job) -> Run:
         asked=session.asked.asked,
         wall_s=wall_s,
         stopped=stopped,
-        notes=tuple(job.showing.notes()) if job.showing is not None else (),
+        notes=(*job.notes, *(job.showing.notes() if job.showing is not None else ())),
     )
     if ended.signal is not None:
         raise background.stop_caller(ended.signal, str(run))

@@ -372,9 +372,17 @@ def test_protocols_and_systems_by_name(dataset: datasets.Dataset, out: Path) -> 
     assert f"--arm a --max-tokens 64 --system sglang --base-url {url} --option retries=1" in command
 
 
+def test_the_only_protocol_that_fits_need_not_be_named(dataset: datasets.Dataset, out: Path) -> None:
+    result = run(dataset, "chance", out, protocol=None, options={"arm": "a"})
+    assert result.complete
+    assert "Asked by eccbench.membership, the only protocol that fits" in str(result)
+    assert "--benchmark eccbench --protocol membership --arm a" in card_of(out)["command"]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"protocol": None, "where": "length = 7"}, "nothing to ask"),
         ({"protocol": "membershp"}, "Did you mean 'membership'"),
         ({"system": "windw"}, "Did you mean 'window'"),
         ({"protocol": "membership", "benchmark": "eccbnch"}, "Did you mean 'eccbench'"),
