@@ -104,7 +104,7 @@ def build(
         if read := {source: path for source, path in folders.items() if source in cls.sources}:
             given[name]["data_dirs"] = read
             notes += _missing_sources(name, cls, read)
-    description = read_description(benchmark)
+    description = read_description(benchmark, classes)
     undescribed = sorted(classes.keys() - description.configs.keys())
     if undescribed:
         raise problem(f"croissant/{benchmark}.yaml says nothing of these configurations:", undescribed)

@@ -1,13 +1,24 @@
-"""`croissant/<benchmark>.yaml`: what a benchmark's features cannot say of it, read and checked."""
+"""`croissant/<benchmark>.yaml`: what a benchmark's features cannot say of it, read and checked.
+
+A release may hold some of a benchmark's configurations alone, and its card and Croissant speak of these. So a
+statement may be marked with the configurations that it is about, and is left out where none of them is there::
+
+    keywords:
+      - memory
+      - of: [video-sequential, video-spatial]
+        says: video
+"""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from eccdata import catalog
 from eccdata.errors import EccdataError, problem
@@ -20,6 +31,58 @@ class Redistribution(StrEnum):
     ANNOTATIONS_ONLY = "annotations-only"
     """Rows may go, media in them may not."""
     FORBIDDEN = "forbidden"
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Which configurations the YAML describes, and which of them a release holds."""
+
+    described: frozenset[str]
+    held: frozenset[str]
+
+
+def _of_what_is_held(value: Any, info: ValidationInfo) -> Any:
+    """Take the marks off a list's statements, and leave out those about what is not there."""
+    if not isinstance(value, list):
+        return value
+    about = info.context
+    assert isinstance(about, _Held)
+    kept = []
+    for statement in value:
+        if isinstance(statement, dict):
+            if statement.keys() != {"of", "says"} or not isinstance(statement["of"], list):
+                raise ValueError(
+                    "a statement is text, or `of` (a list of configurations) with `says` (the text about them)"
+                )
+            if strange := [name for name in statement["of"] if name not in about.described]:
+                raise ValueError(f"`configs` describes none that is called {', '.join(map(str, strange))}")
+            if about.held.isdisjoint(statement["of"]):
+                continue
+            statement = statement["says"]
+        kept.append(statement)
+    return kept
+
+
+def _joined(separator: str) -> Any:
+    def join(value: Any, info: ValidationInfo) -> Any:
+        kept = _of_what_is_held(value, info)
+        if not isinstance(kept, list):
+            return kept
+        if not all(isinstance(statement, str) for statement in kept):
+            raise ValueError("every statement must be text")
+        return separator.join(statement.strip() for statement in kept)
+
+    return BeforeValidator(join)
+
+
+Statements = Annotated[tuple[str, ...], BeforeValidator(_of_what_is_held)]
+"""A list of statements, each for itself."""
+Needed = Annotated[Statements, Field(min_length=1)]
+"""A list in which at least one statement must be left."""
+Text = Annotated[str, _joined(" ")]
+"""Text, or statements that make one text together."""
+Paragraphs = Annotated[str, _joined("\n\n")]
+"""Text, or statements that are a paragraph each."""
 
 
 class _Model(BaseModel):
@@ -46,8 +109,8 @@ class License(_Model):
 class Provenance(_Model):
     """Where the rows come from: `prov:wasDerivedFrom` and `prov:wasGeneratedBy`."""
 
-    derived_from: tuple[str, ...]
-    generated_by: str
+    derived_from: Statements
+    generated_by: Text
 
 
 class ResponsibleAI(_Model):
@@ -56,27 +119,27 @@ class ResponsibleAI(_Model):
     Those without a default are the minimal set that NeurIPS asks of a dataset; the others may stay empty.
     """
 
-    data_limitations: tuple[str, ...]
-    data_biases: tuple[str, ...]
-    personal_sensitive_information: tuple[str, ...]
-    data_use_cases: tuple[str, ...]
-    data_social_impact: str
+    data_limitations: Needed
+    data_biases: Needed
+    personal_sensitive_information: Needed
+    data_use_cases: Needed
+    data_social_impact: Text
     has_synthetic_data: bool
-    data_collection: str = ""
-    data_collection_type: tuple[str, ...] = ()
-    data_manipulation_protocol: str = ""
-    data_preprocessing_protocol: tuple[str, ...] = ()
-    data_annotation_protocol: tuple[str, ...] = ()
-    data_annotation_analysis: tuple[str, ...] = ()
-    machine_annotation_tools: tuple[str, ...] = ()
-    data_release_maintenance_plan: str = ""
+    data_collection: Text = ""
+    data_collection_type: Statements = ()
+    data_manipulation_protocol: Text = ""
+    data_preprocessing_protocol: Statements = ()
+    data_annotation_protocol: Statements = ()
+    data_annotation_analysis: Statements = ()
+    machine_annotation_tools: Statements = ()
+    data_release_maintenance_plan: Text = ""
 
 
 class ConfigDescription(_Model):
     """One configuration: what it is for, how its rows come about, whether they may be handed on."""
 
-    summary: str
-    made: str
+    summary: Text
+    made: Paragraphs
     redistribution: Redistribution
 
 
@@ -104,25 +167,29 @@ class Description(_Model):
     """
 
     title: str
-    summary: str
-    purpose: str
+    summary: Text
+    purpose: Paragraphs
     url: str
     published: datetime.date
     creators: tuple[str, ...]
     license: License
     citation: str
     citation_note: str = ""
-    keywords: tuple[str, ...]
-    languages: tuple[str, ...] = ()
-    task_categories: tuple[str, ...] = ()
+    keywords: Statements
+    languages: Statements = ()
+    task_categories: Statements = ()
     provenance: Provenance
     rai: ResponsibleAI
-    columns: dict[str, str]
+    columns: dict[str, Text]
     configs: dict[str, ConfigDescription]
 
 
-def read_description(benchmark: str) -> Description:
-    """Read what is said of a benchmark.
+def read_description(benchmark: str, configs: Iterable[str] | None = None) -> Description:
+    """Read what is said of a benchmark, or of some of its configurations.
+
+    Args:
+        benchmark: Such as `eccbench`.
+        configs: Those that a release holds; all if None.
 
     Raises:
         EccdataError: It has no description, or the file lacks something or says something unknown.
@@ -133,8 +200,11 @@ def read_description(benchmark: str) -> Description:
         values: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise EccdataError(f"{path} cannot be read: {error}") from error
+    described = values.get("configs") if isinstance(values, dict) else None
+    names = frozenset(described if isinstance(described, dict) else ())
+    held = names if configs is None else frozenset(configs)
     try:
-        return Description.model_validate(values)
+        return Description.model_validate(values, context=_Held(names, held))
     except ValidationError as error:
         wrong = [f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors()]
         raise problem(f"{path} does not describe the benchmark as it should:", wrong) from error

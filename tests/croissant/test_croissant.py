@@ -124,3 +124,87 @@ def test_a_description_that_lacks_something_says_what(
     )
     assert "cannot be read" in said("a: [")
     assert "The licence text 'other.txt' does not stand" in said(whole.replace("licence.txt", "other.txt"))
+
+
+FOREIGN = {
+    "text": ("video", "belt", "soccer", "kitchen", "`natural`", "`tokens`", "clip"),
+    "easyhuman-text": (
+        "video",
+        "belt",
+        "soccer",
+        "kitchen",
+        "`natural`",
+        "`tokens`",
+        "low band",
+        "`hard`",
+        "clip",
+    ),
+    "tokens": ("video", "belt", "soccer", "kitchen", "`natural`", "`hard`", "deviation", "clip"),
+    "video-sequential": ("soccer", "kitchen", "`natural`", "`tokens`", "deviation", "clip"),
+    "video-spatial": ("soccer", "kitchen", "`natural`", "`tokens`", "deviation", "clip"),
+    "easyhuman-video": ("soccer", "kitchen", "`natural`", "`tokens`", "low band", "clip"),
+    "natural": ("belt", "lempel", "`tokens`", "candidate", "uniform"),
+}
+"""What a release of one configuration has no business speaking of."""
+
+
+@pytest.mark.parametrize("config", catalog.configs("eccbench"))
+def test_a_description_speaks_of_the_configurations_that_are_there(config: str) -> None:
+    said = read_description("eccbench", [config])
+    there = {name: what for name, what in said.columns.items() if name in columns("eccbench", config)}
+    statements = said.model_copy(
+        update={"columns": there, "configs": {config: said.configs[config]}, "url": "", "citation": ""}
+    )
+    text = statements.model_dump_json().lower()
+    assert [word for word in FOREIGN[config] if word.lower() in text] == []
+
+
+def test_configurations_are_described_for_any_settings() -> None:
+    for config in read_description("eccbench").configs.values():
+        assert not any(character.isdigit() for character in config.summary), config.summary
+
+
+def test_the_card_and_croissant_of_a_release_speak_of_what_it_holds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    toy.install(monkeypatch, tmp_path)
+    path = tmp_path / "toybench_croissant" / "toybench.yaml"
+    marked = "{of: [list], says: Lists are long.}"
+    path.write_text(
+        path.read_text()
+        .replace("keywords: [toy]", "keywords: [toy, {of: [digits], says: counting}]")
+        .replace("purpose: To test releases.", f"purpose: [To test releases., {marked}]")
+        .replace("data_biases: [None known.]", f"data_biases: [None known., {marked}]")
+        .replace("stream: Digits.", f"stream: [Digits., {marked}]")
+    )
+    for configs, words in ((["digits"], 0), (["list"], 3), (["digits", "list"], 3)):
+        release = build("toybench", out=tmp_path / "-".join(configs), configs=configs).path
+        card = (release / "README.md").read_text()
+        jsonld = json.loads((release / "croissant.json").read_text())
+        assert card.count("Lists are long.") == words
+        assert ("- counting" in card.split("---")[1]) == ("digits" in configs)
+        # a list of one is written as its member
+        assert jsonld["keywords"] == (["toy", "counting"] if "digits" in configs else "toy")
+        assert jsonld["rai:dataBiases"] == ["None known.", "Lists are long."][: 1 + (words > 0)]
+        assert jsonld["description"].endswith("To test releases." + "\n\nLists are long." * (words > 0))
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("{of: [lists], says: Long.}", "`configs` describes none that is called lists"),
+        ("{of: list, says: Long.}", "`of` (a list of configurations) with `says`"),
+        ("{for: [list], says: Long.}", "`of` (a list of configurations) with `says`"),
+        ("{of: [list], says: 3}", "rai.data_biases.0: Input should be a valid string"),
+        ("{of: [secret], says: Long.}", "at least 1 item"),
+    ],
+)
+def test_a_mark_that_cannot_be_meant_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, statement: str, message: str
+) -> None:
+    toy.install(monkeypatch, tmp_path)
+    path = tmp_path / "toybench_croissant" / "toybench.yaml"
+    path.write_text(path.read_text().replace("data_biases: [None known.]", f"data_biases: [{statement}]"))
+    with pytest.raises(EccdataError) as error:
+        build("toybench", out=tmp_path / "release")
+    assert message in str(error.value)
