@@ -3,123 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import datasets
 
-from eccdata import background, cards, catalog, protocols, provenance, results, rows
-from eccdata.asking import Asked, ask
-from eccdata.dataset import Opened, open_dataset
+from eccdata import background, cards, catalog, protocols, results, rows
+from eccdata.asking import ask
+from eccdata.carding import write_card
+from eccdata.dataset import open_dataset
 from eccdata.errors import EccdataError, problem
-from eccdata.evaluator import Evaluator, Row
+from eccdata.evaluator import Evaluator
+from eccdata.job import Job, Session
 from eccdata.keys import digest
-from eccdata.requests import Json, Request
+from eccdata.progress import Progress
+from eccdata.requests import Json
 from eccdata.results import Results
 from eccdata.run import Run
 from eccdata.settings import make
 from eccdata.showing import Showing
 from eccdata.store import Store, StoreInUse
 from eccdata.systems import System
-from eccdata.systems.server_facts import differences, told, without_credentials
-
-Progress = Callable[[int, int | None, str], None]
+from eccdata.systems.server_facts import differences
 
 STORE = "store.sqlite3"
 RESPONSES = "responses"
 MEDIA = "media"
-LIBRARIES = ("aiohttp", "datasets", "duckdb", "huggingface-hub", "numpy", "orjson", "polars", "pyarrow")
-
-
-@dataclass(frozen=True)
-class _Job:
-    """One call of `evaluate`, checked."""
-
-    opened: Opened
-    chosen: datasets.Dataset
-    evaluator: Evaluator
-    options: Mapping[str, Any]
-    system: System
-    system_name: str
-    system_options: Mapping[str, Any]
-    out: Path
-    where: str | None
-    limit: int | None
-    concurrency: int
-    accept_changed_server: bool
-    progress: Progress | None
-    showing: Showing | None
-    notes: tuple[str, ...]
-
-    def questions(self) -> Iterator[tuple[Row, Request]]:
-        """Every question with its request, in the dataset's order; clips are as they are sent."""
-        showing = self.showing
-        for question, request in self._asked():
-            if showing is not None:
-                yield showing.ready(question, request)
-            else:
-                # a system that does not look at clips is not shown any
-                yield question, dataclasses.replace(request, media=()) if request.media else request
-
-    def requests(self) -> Iterator[Request]:
-        """Every request, as the evaluator makes it."""
-        return (request for _, request in self._asked())
-
-    def _asked(self) -> Iterator[tuple[Row, Request]]:
-        mapped = (
-            (question, self.evaluator.request(question))
-            for row in rows.iterate(self.chosen)
-            for question in self.evaluator.questions(row)
-        )
-        return islice(mapped, self.limit)
-
-    async def watched_system(self) -> System:
-        """The system, with clips made ready for it and its answers audited where it looks at clips."""
-        if self.showing is None:
-            return self.system
-
-        def report(ready: int) -> None:
-            if self.progress is not None:
-                self.progress(ready, self.limit, "prepared")
-
-        return await self.showing.begin(self.system, self.requests(), report)
-
-    def report(self, asked: Asked) -> None:
-        """Pass the state of the asking on to the progress callback."""
-        if self.progress is not None:
-            failed = sum(asked.failures.values())
-            what = f"answered ({failed} failed)" if failed else "answered"
-            self.progress(asked.done, asked.questions if asked.drained else self.limit, what)
-
-    def identity(self) -> dict[str, Json]:
-        """What makes two runs the same, the server's fingerprint aside."""
-        return {
-            "dataset": self.opened.digest,
-            "config": self.opened.config,
-            "split": self.opened.split,
-            "benchmark": self.evaluator.benchmark,
-            "protocol": self.evaluator.protocol,
-            "protocol_version": self.evaluator.version,
-            "options": _fields(self.evaluator),
-            "system": self.system_name,
-            "model": self.system.label,
-        }
-
-
-@dataclass
-class _Session:
-    """What one session comes to know."""
-
-    store: Store
-    run_id: str
-    server: str
-    results: Results
-    asked: Asked = field(default_factory=Asked)
 
 
 def evaluate(
@@ -207,7 +118,7 @@ def evaluate(
     folder = Path(out)
     _check_folder(folder, force=force)
     return _evaluate(
-        _Job(
+        Job(
             opened=opened,
             chosen=chosen,
             evaluator=evaluator,
@@ -229,9 +140,9 @@ def evaluate(
     )
 
 
-def _evaluate(job: _Job) -> Run:
+def _evaluate(job: Job) -> Run:
     began, cpu_began = time.perf_counter(), time.process_time()
-    sessions: list[_Session] = []
+    sessions: list[Session] = []
     try:
         ended = background.run(lambda: _ask(job, sessions))
         if not sessions:
@@ -260,7 +171,7 @@ def _evaluate(job: _Job) -> Run:
             "limit": job.limit,
         }
         session.store.end_session(outcome, facts)
-        _write_card(job, session, counts)
+        write_card(job, session, counts)
     finally:
         for session in sessions:
             session.results.discard()
@@ -283,7 +194,7 @@ def _evaluate(job: _Job) -> Run:
     return run
 
 
-async def _ask(job: _Job, sessions: list[_Session]) -> None:
+async def _ask(job: Job, sessions: list[Session]) -> None:
     """Open the system and the store and ask; leaves the open store in `sessions`, for its results to be written."""
     await job.system.open()
     try:
@@ -314,7 +225,7 @@ async def _ask(job: _Job, sessions: list[_Session]) -> None:
         await job.system.close()
 
 
-def _admit(job: _Job, store: Store) -> _Session:
+def _admit(job: Job, store: Store) -> Session:
     """Check that the store is this run's, and its server one that the run accepts; begin a session."""
     identity, fingerprint = job.identity(), dict(job.system.fingerprint())
     kept = store.identity()
@@ -340,7 +251,7 @@ def _admit(job: _Job, store: Store) -> _Session:
     first, *_ = store.servers()
     run_id = digest({**identity, "server": first})[:12]
     store.begin_session()
-    return _Session(store, run_id, name, _begin_results(job, run_id))
+    return Session(store, run_id, name, _begin_results(job, run_id))
 
 
 def _how_to_go_on(changed: list[str]) -> str:
@@ -355,7 +266,7 @@ def _how_to_go_on(changed: list[str]) -> str:
     )
 
 
-def _begin_results(job: _Job, run_id: str) -> Results:
+def _begin_results(job: Job, run_id: str) -> Results:
     identity = {
         "run_id": run_id,
         "benchmark": job.evaluator.benchmark,
@@ -369,7 +280,7 @@ def _begin_results(job: _Job, run_id: str) -> Results:
     return Results(path, evaluator=job.evaluator, identity=identity)
 
 
-def _write_results(job: _Job, session: _Session) -> results.Counts:
+def _write_results(job: Job, session: Session) -> results.Counts:
     """Let the results appear that were written along; make them from the store where some were left out."""
     whole = session.asked.drained and session.asked.stopped is None
     if whole and not session.results.overflowed:
@@ -388,85 +299,6 @@ def _write_results(job: _Job, session: _Session) -> results.Counts:
         servers=list(session.store.servers()),
         report=report,
     )
-
-
-def _write_card(job: _Job, session: _Session, counts: results.Counts) -> None:
-    _, example = next(job.questions())
-    opened, evaluator = job.opened, job.evaluator
-    source = _without_home(opened.source)
-    cards.Card(
-        format=cards.FORMAT,
-        run_id=session.run_id,
-        dataset=cards.DatasetFacts(
-            source=source,
-            revision=opened.revision,
-            config=opened.config,
-            split=opened.split,
-            digest=opened.digest,
-            rows=opened.dataset.num_rows,
-            where=job.where,
-            limit=job.limit,
-        ),
-        protocol=cards.ProtocolFacts(
-            benchmark=evaluator.benchmark,
-            name=evaluator.protocol,
-            version=evaluator.version,
-            options=_fields(evaluator),
-            decoding=dataclasses.asdict(example.decoding),
-            prompts=counts.prompts,
-        ),
-        system=cards.SystemFacts(
-            name=job.system_name,
-            model=job.system.label,
-            options=told(_fields(job.system)),
-            fingerprints=session.store.servers(),
-            facts=dict(job.system.facts()),
-        ),
-        outcome=cards.Outcome(
-            complete=counts.answered == counts.questions,
-            questions=counts.questions,
-            answered=counts.answered,
-            failed=counts.failed,
-            unasked=counts.questions - counts.written,
-            status=dict(sorted(counts.status.items())),
-            abstention=dict(sorted(counts.abstention.items())),
-            cut_below_limit=counts.cut_below_limit,
-            tokens=dict(counts.tokens),
-            servers=dict(counts.servers),
-            stopped=session.asked.stopped,
-        ),
-        sessions=session.store.sessions(),
-        versions=dict(provenance.versions(*LIBRARIES)),
-        git_revision=provenance.git_revision(),
-        command=cards.command(
-            dataset=source,
-            revision=opened.revision,
-            config=opened.config,
-            split=opened.split,
-            benchmark=evaluator.benchmark,
-            protocol=evaluator.protocol,
-            options=job.options,
-            system=job.system_name,
-            system_options={
-                name: without_credentials(value) if isinstance(value, str) else value
-                for name, value in job.system_options.items()
-            },
-            where=job.where,
-            limit=job.limit,
-            concurrency=job.concurrency,
-            out=_without_home(str(job.out)),
-        ),
-        media=None
-        if job.showing is None
-        else {**job.showing.facts(), "vision_tokens": dict(sorted(counts.vision_tokens.items()))},
-    ).write(job.out)
-
-
-def _fields(instance: Any) -> dict[str, Json]:
-    """The options of an evaluator or a system: the dataclass fields that can be given."""
-    if not dataclasses.is_dataclass(instance):
-        return {}
-    return {f.name: getattr(instance, f.name) for f in dataclasses.fields(instance) if f.init}
 
 
 def _entry_name(system: System) -> str:
@@ -509,8 +341,3 @@ def _check_folder(folder: Path, *, force: bool) -> None:
         for pattern in (f"{STORE}*", f"{RESPONSES}/*.parquet", "card.json", "card.md"):
             for path in folder.glob(pattern):
                 path.unlink()
-
-
-def _without_home(path: str) -> str:
-    home = str(Path.home())
-    return "~" + path[len(home) :] if path.startswith(home + "/") else path

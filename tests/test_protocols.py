@@ -67,7 +67,7 @@ def test_a_refused_row_is_a_reason() -> None:
 
 def test_where_several_fit_they_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclass(frozen=True)
-    class One(Membership):
+    class One(Membership):  # type: ignore[misc]
         protocol: ClassVar[str] = "one"
 
     monkeypatch.setattr(catalog, "protocols", lambda _: ["one", "two"])
