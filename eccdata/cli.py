@@ -16,7 +16,7 @@ from eccdata.errors import EccdataError
 from eccdata.progress import Progress
 from eccdata.settings import parse_pairs
 
-DONE, FAILED, MISUSE = 0, 1, 2
+DONE, FAILED, MISUSE, INTERRUPTED = 0, 1, 2, 130
 
 app = typer.Typer(
     rich_markup_mode="rich",
@@ -27,7 +27,7 @@ app = typer.Typer(
         "Benchmarks of the memory of language and vision-language models: build them, run them, "
         "read the results with SQL.\n\n"
         "New here? [bold]eccdata demo[/bold] shows the whole way in under a minute, without a server or a GPU.\n\n"
-        "[dim]Exit codes: 0 done, 1 incomplete or failed, 2 misuse.[/dim]"
+        "[dim]Exit codes: 0 done, 1 incomplete or failed, 2 misuse, 130 interrupted.[/dim]"
     ),
 )
 out = Console()
@@ -78,7 +78,13 @@ def progress_bar() -> Iterator[Progress]:
                 tasks[kind] = bars.add_task(what, total=total)
             bars.update(tasks[kind], completed=done, total=total, description=what)
 
-        yield show
+        try:
+            yield show
+        except KeyboardInterrupt as stopped:
+            # Typer ends the process without a word, and a verb has said what became of its work
+            bars.stop()
+            err.print(str(stopped) or "Interrupted.", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(INTERRUPTED) from stopped
 
 
 def _version(wanted: bool) -> None:

@@ -59,3 +59,39 @@ def test_a_file_whose_ending_says_something_else_is_misuse(results: Path, tmp_pa
     done = eccdata("sql", "SELECT 7 AS a", results, "--out", out)
     assert done.returncode == 0
     assert b"1 row written" in done.stdout
+
+
+def test_a_table_asked_for_by_name_and_not_made_is_a_failure(results: Path) -> None:
+    done = eccdata("tables", results, "--table", "easyhuman")
+    assert done.returncode == 1
+    assert b"not made" in done.stdout
+    assert eccdata("tables", results, "--table", "coverage").returncode == 0
+
+
+def test_all_tables_there_can_be_are_no_failure(results: Path) -> None:
+    done = eccdata("tables", results)
+    assert done.returncode == 0
+    assert b"not made" in done.stdout
+
+
+def test_a_broken_query_is_a_failure_that_leaves_the_other_tables(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.sql").write_text("SELECT 1")
+    script = f"""
+from pathlib import Path
+from eccdata import catalog, cli
+installed = catalog.queries
+catalog.queries = lambda of: {{"broken": Path({str(tmp_path)!r}) / "broken.sql", **installed(of)}}
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script, "tables", results], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"eccbench/broken: not made" in done.stdout
+    assert b"Coverage under each arm" in done.stdout
+
+
+def test_tables_do_not_go_into_a_release(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release" / "README.md").write_text("a card")
+    done = eccdata("tables", results, "--table", "coverage", "--out", tmp_path / "release")
+    assert done.returncode == 2
+    assert (tmp_path / "release" / "README.md").read_text() == "a card"

@@ -14,8 +14,8 @@
 missing. `expects` names columns of `responses` and values of theirs (more of them separated by `;`) that every
 label should have. `rows` names the columns that say what a row is of. Each column of the result that is to be
 shown has a `column` line: its name, its format (see `FORMATS`), its heading, where `a / b` sets b under a. `bold`
-names columns of which the highest is set in bold. A line that begins with more than one space goes on with the one
-before it.
+names columns of which the highest is set in bold. `paper`, `expects`, `bold` and `note` may be left out. A line that
+begins with more than one space goes on with the one before it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ FORMATS = {
     "signed": "signed, three decimals",
     "p": "a p-value: three decimals, or <0.001",
 }
-ONCE = ("title", "paper", "needs", "counts", "rows")
-KEYS = (*ONCE, "expects", "column", "bold", "note")
+ONCE = ("title", "needs", "counts", "rows")
+KEYS = (*ONCE, "paper", "expects", "column", "bold", "note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Header:
 
     Attributes:
         title: What the table is.
-        paper: Where it stands in the paper.
+        paper: Where it stands in a paper, if it does.
         needs: What has to have been run for it.
         counts: The SQL condition on `responses` of what it counts.
         expects: Columns of `responses` with the values that every label should have.
@@ -72,7 +72,7 @@ class Header:
     """
 
     title: str
-    paper: str
+    paper: str | None
     needs: str
     counts: str
     expects: dict[str, tuple[str, ...]]
@@ -80,6 +80,16 @@ class Header:
     columns: tuple[Column, ...]
     bold: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The title, and where it stands in a paper."""
+        return f"{self.title} ({self.paper})" if self.paper else self.title
+
+
+def bare_header(title: str) -> Header:
+    """Make the header of a query that has none which can be read."""
+    return Header(title, None, "", "", {}, (), (), (), ())
 
 
 def parse_header(sql: str, name: str) -> Header:
@@ -98,6 +108,8 @@ def parse_header(sql: str, name: str) -> Header:
         else:
             found[key].append(value)
     wrong += [f"{key}: there has to be exactly one" for key in ONCE if len(found[key]) != 1]
+    if len(found["paper"]) > 1:
+        wrong.append("paper: there has to be at most one")
     columns = []
     for value in found["column"]:
         parts = [part.strip() for part in value.split("|")]
@@ -122,7 +134,8 @@ def parse_header(sql: str, name: str) -> Header:
     wrong += [f"rows: {part} is no column" for part in of_rows if part not in known]
     if wrong:
         raise problem(f"The header comment of the query {name} cannot be read:", wrong)
-    title, paper, needs, counts = (found[key][0] for key in ("title", "paper", "needs", "counts"))
+    title, needs, counts = (found[key][0] for key in ("title", "needs", "counts"))
+    paper = next(iter(found["paper"]), None)
     return Header(title, paper, needs, counts, expects, of_rows, tuple(columns), bold, tuple(found["note"]))
 
 

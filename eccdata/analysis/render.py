@@ -74,7 +74,9 @@ def as_csv(names: Sequence[str], rows: Sequence[Row]) -> str:
 
 def as_markdown(header: Header, rows: Sequence[Row], missing: Sequence[str]) -> str:
     """A section with the table and below it what a reader has to know."""
-    lines = [f"# {header.title}", "", f"{header.paper}.", ""]
+    lines = [f"# {header.title}", ""]
+    if header.paper:
+        lines += [f"{header.paper}.", ""]
     if rows:
         lines += [
             _markdown_row(" ".join(column.heading) for column in header.columns),
@@ -130,7 +132,7 @@ def as_rich(header: Header, rows: Sequence[Row], width: int) -> Iterator[Rendera
             left = width - of_row
         panels[-1].append(name)
         left -= widths[name]
-    yield Text(f"{header.title} ({header.paper})", style="italic")
+    yield Text(header.name, style="italic")
     for panel in panels:
         yield _panel(header, rows, [c for c in header.columns if c.name in (*header.rows, *panel)])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import eccdata
 from eccdata import catalog
 from eccdata.analysis import render
 from eccdata.analysis.adhoc import check_outside_runs, query_error, reading_query
-from eccdata.analysis.header import Header, parse_header
+from eccdata.analysis.header import Header, bare_header, parse_header
 from eccdata.analysis.missing import missing
 from eccdata.analysis.runs import Run
 from eccdata.analysis.views import Views, open_views
@@ -40,6 +41,7 @@ class TableResult:
         columns: The result's columns, more than are shown.
         rows: The result, a value a column; an interval is a mapping with `low` and `high`.
         missing: What was missing for it or left out of it, one sentence each.
+        error: What is wrong with its query, if anything is; then there are no rows.
 
     """
 
@@ -50,10 +52,11 @@ class TableResult:
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
     missing: tuple[str, ...]
+    error: str | None = None
 
     @property
     def made(self) -> bool:
-        """Whether there was anything to count."""
+        """Whether its query is in order and there was anything to count."""
         return bool(self.rows)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -61,7 +64,9 @@ class TableResult:
         if self.made:
             yield from render.as_rich(self.header, self.rows, options.max_width)
         else:
-            yield Text(f"{self.header.title} ({self.header.paper}): not made.", style="bold")
+            yield Text(f"{self.header.name}: not made.", style="bold")
+        if self.error:
+            yield Text(self.error, style="red")
         yield from (Text(f"  {sentence}", style="dim") for sentence in self.missing)
         yield Text()
 
@@ -79,7 +84,8 @@ def tables(
     """Work out the tables of the benchmarks that the results are of.
 
     Which runs share a row, and which are kept apart, says `eccdata.analysis.runs.label`. A table for which there is
-    nothing to count is given back without rows, and says what it needs.
+    nothing to count is given back without rows, and says what it needs; so is one whose query is wrong, with what
+    is wrong (`TableResult.error`), for one package's mistake must not cost the tables of the others.
 
     Args:
         results: Run folders, or folders that hold run folders.
@@ -95,8 +101,8 @@ def tables(
 
     Raises:
         EccdataError: If the results cannot be read (see `eccdata.analysis.connect`), hold a question twice in one
-            run, are of benchmarks without tables; if there is no table of a name; if a query fails; or if `out` is a
-            file, lies in a run's folder, or holds what this did not write.
+            run, are of benchmarks without tables; if there is no table of a name; or if `out` is a file, lies in a
+            run's folder, or holds what this did not write.
 
     """
     views = open_views(results, threads=threads, memory_limit=memory_limit)
@@ -107,10 +113,10 @@ def tables(
         queries = _queries(views.runs, benchmark, names)
         _check_questions(views.connection)
         made = []
-        for index, (of, name, sql) in enumerate(queries):
+        for index, (of, name, path) in enumerate(queries):
             if progress is not None:
                 progress(index, len(queries), "tables")
-            made.append(_table(views, of, name, sql))
+            made.append(_table(views, of, name, path.read_bytes()))
         if progress is not None:
             progress(len(queries), len(queries), "tables")
     finally:
@@ -122,16 +128,12 @@ def tables(
 
 def _queries(
     runs: Sequence[Run], benchmark: str | None, names: Sequence[str] | None
-) -> list[tuple[str, str, str]]:
-    """Give benchmark, name and SQL of every table that is wanted."""
+) -> list[tuple[str, str, Traversable]]:
+    """Give benchmark, name and query of every table that is wanted."""
     if benchmark is not None and benchmark not in catalog.benchmarks():
         raise unknown("benchmark", benchmark, catalog.benchmarks())
     wanted = [benchmark] if benchmark else sorted({run.identity["benchmark"] for run in runs})
-    found = [
-        (of, name, path.read_text(encoding="utf-8"))
-        for of in wanted
-        for name, path in catalog.queries(of).items()
-    ]
+    found = [(of, name, path) for of in wanted for name, path in catalog.queries(of).items()]
     if not found:
         raise EccdataError(
             f"There are no tables of {', '.join(wanted)}. `eccdata sql` asks results anything."
@@ -156,23 +158,58 @@ def _check_questions(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def _table(views: Views, benchmark: str, name: str, sql: str) -> TableResult:
-    header = parse_header(sql, f"{benchmark}/{name}")
-    labels = {run.label for run in views.runs if run.identity["benchmark"] == benchmark}
+def _table(views: Views, benchmark: str, name: str, query: bytes) -> TableResult:
+    sql = query.decode(errors="replace")
+    header = bare_header(f"{benchmark}/{name}")
+    columns: tuple[str, ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()
+    lacking: list[str] = []
+    error = None
     try:
+        if "\ufffd" in sql:
+            raise EccdataError(f"The query {benchmark}/{name} is not UTF-8 text.")
+        header = parse_header(sql, f"{benchmark}/{name}")
+        labels = {run.label for run in views.runs if run.identity["benchmark"] == benchmark}
         lacking = missing(views.connection, header, labels)
-        cursor = views.connection.execute(reading_query(views.connection, sql))
-        columns = tuple(column[0] for column in cursor.description or ())
-        rows = tuple(dict(zip(columns, row, strict=True)) for row in cursor.fetchall())
-    except duckdb.Error as error:
-        raise EccdataError(f"The table {benchmark}/{name} cannot be made. {query_error(error)}") from error
-    if unknown_columns := [column.name for column in header.columns if column.name not in columns]:
-        raise problem(
-            f"The header of {benchmark}/{name} shows columns that its query does not give:", unknown_columns
-        )
-    if not rows and not lacking:
-        lacking = [f"There is nothing to count: it needs {header.needs}."]
-    return TableResult(benchmark, name, header, sql, columns, rows, tuple(lacking))
+        columns, rows = _rows(views.connection, sql)
+        _check_shown(header, columns, rows, f"{benchmark}/{name}")
+        if not rows and not lacking:
+            lacking = [f"There is nothing to count: it needs {header.needs}."]
+    except duckdb.Error as cause:
+        error = f"The table {benchmark}/{name} cannot be made. {query_error(cause)}"
+    except EccdataError as cause:
+        error = str(cause)
+    return TableResult(
+        benchmark, name, header, sql, columns, () if error else rows, () if error else tuple(lacking), error
+    )
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, sql: str
+) -> tuple[tuple[str, ...], tuple[Mapping[str, Any], ...]]:
+    cursor = connection.execute(reading_query(connection, sql))
+    columns = tuple(column[0] for column in cursor.description or ())
+    return columns, tuple(dict(zip(columns, row, strict=True)) for row in cursor.fetchall())
+
+
+def _check_shown(
+    header: Header, columns: Sequence[str], rows: Sequence[Mapping[str, Any]], query: str
+) -> None:
+    """See that what the header shows is there and has the format that it says."""
+    wrong = [
+        f"{column.name}: the query gives no such column"
+        for column in header.columns
+        if column.name not in columns
+    ]
+    for column in header.columns:
+        for row in rows:
+            try:
+                render.show(row.get(column.name), column.format)
+            except (TypeError, ValueError, KeyError):
+                wrong.append(f"{column.name}: {row[column.name]!r} cannot be shown as {column.format}")
+                break
+    if wrong:
+        raise problem(f"The header of {query} shows what its query does not give:", wrong)
 
 
 def _check_ours(out: Path) -> None:
@@ -207,7 +244,7 @@ def write(made: Sequence[TableResult], out: Path, views: Views) -> None:
     for table in made:
         folder = out / table.benchmark
         folder.mkdir(parents=True, exist_ok=True)
-        texts = {"sql": table.sql, "md": render.as_markdown(table.header, table.rows, table.missing)}
+        texts = {"sql": table.sql, "md": render.as_markdown(table.header, table.rows, _told(table))}
         if table.made:
             texts["csv"] = render.as_csv(table.columns, table.rows)
             texts["tex"] = render.as_latex(table.header, table.rows, f"{table.benchmark}-{table.name}")
@@ -218,6 +255,10 @@ def write(made: Sequence[TableResult], out: Path, views: Views) -> None:
             else:
                 path.unlink(missing_ok=True)
     _replace(out / "README.md", _index(made, views))
+
+
+def _told(table: TableResult) -> tuple[str, ...]:
+    return (table.error,) if table.error else table.missing
 
 
 def _replace(path: Path, text: str) -> None:
@@ -235,8 +276,9 @@ def _index(made: Sequence[TableResult], views: Views) -> str:
     ]
     for table in made:
         of = f"[{table.header.title}]({table.benchmark}/{table.name}.md)"
-        sentences = " ".join(table.missing) or "nothing"
-        lines.append(f"| {of} | {table.header.paper} | {len(table.rows)} | {sentences.replace('|', '/')} |")
+        sentences = " ".join(" ".join(_told(table)).split()) or "nothing"
+        where = table.header.paper or ""
+        lines.append(f"| {of} | {where} | {len(table.rows)} | {sentences.replace('|', '/')} |")
     lines += [
         "",
         "## Runs that were counted",
@@ -276,6 +318,7 @@ def _record(made: Sequence[TableResult], views: Views) -> dict[str, Any]:
                 "paper": table.header.paper,
                 "rows": len(table.rows),
                 "missing": table.missing,
+                "error": table.error,
                 "sql_sha256": hashlib.sha256(table.sql.encode()).hexdigest(),
             }
             for table in made

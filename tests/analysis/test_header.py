@@ -39,12 +39,21 @@ def test_parse() -> None:
     )
 
 
+def test_a_table_of_no_paper() -> None:
+    header = parse_header(SQL.replace("-- paper: Table 1\n", ""), "b/t")
+    assert header.paper is None
+    assert header.name == "A table"
+    assert parse_header(SQL, "b/t").name == "A table (Table 1)"
+
+
 def test_every_mistake_is_told_at_once() -> None:
     sql = """\
 --   goes on
 -- title: one
 -- title: two
 -- colour: red
+-- paper: Table 1
+-- paper: Table 2
 -- column: a | float | A
 -- expects: length
 -- bold: b
@@ -58,7 +67,7 @@ SELECT 1
         "query b/t",
         "goes on from nothing",
         "title: there has to be exactly one",
-        "paper: there has to be exactly one",
+        "paper: there has to be at most one",
         "'colour: red' is none of",
         "column: 'a | float | A'",
         "expects: 'length'",

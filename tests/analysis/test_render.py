@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -75,6 +76,14 @@ def test_markdown() -> None:
         "| & co | +0.250 | +0.250 | – | – |\n"
         "\n- 100 % of it.\n\nMissing or left out:\n\n- m: 1 of 2.\n"
     )
+
+
+def test_a_table_of_no_paper_does_not_name_one() -> None:
+    header = replace(HEADER, paper=None)
+    assert render.as_markdown(header, ROWS, []).startswith("# A table\n\n| Model |")
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(*render.as_rich(header, ROWS, 100))
+    assert "None" not in console.export_text()
 
 
 def test_latex() -> None:

@@ -171,3 +171,52 @@ def test_an_empty_folder_and_one_of_ours_are_written_to(results: Path, tmp_path:
     for name in ("text", "coverage"):
         tables([results], out=out, names=[name])
         assert (out / "eccbench" / f"{name}.md").exists()
+
+
+HEADER = """\
+-- title: A stranger's table
+-- needs: a run
+-- counts: true
+-- rows: label
+-- column: label | text | Model
+-- column: n | integer | n
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (b"SELECT 1", "title: there has to be exactly one"),
+        (
+            HEADER.encode() + b"SELECT label, count(*) AS n FROM respones GROUP BY ALL",
+            'Did you mean "responses"',
+        ),
+        (HEADER.encode() + b"SELECT label FROM responses", "n: the query gives no such column"),
+        (HEADER.encode() + b"SELECT label, 'x' AS n FROM responses", "n: 'x' cannot be shown as integer"),
+        (HEADER.encode() + b"DROP VIEW responses", "Only a query that reads"),
+        (HEADER.replace("true", "lenght = 8").encode() + b"SELECT 1 AS label, 1 AS n", '"lenght" not found'),
+        (b"-- title: \xff\n", "not UTF-8"),
+    ],
+)
+def test_a_broken_query_costs_its_own_table_alone(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: bytes, words: str
+) -> None:
+    (tmp_path / "good.sql").write_text(HEADER + "SELECT label, count(*) AS n FROM responses GROUP BY ALL")
+    (tmp_path / "broken.sql").write_bytes(query)
+    monkeypatch.setattr(
+        catalog, "queries", lambda _: {name: tmp_path / f"{name}.sql" for name in ("broken", "good")}
+    )
+    out = tmp_path / "tables"
+    broken, good = tables([results], out=out)
+    assert good.made
+    assert good.error is None
+    assert not broken.made
+    assert broken.error is not None
+    assert words in broken.error
+    assert (out / "eccbench" / "good.csv").exists()
+    assert not (out / "eccbench" / "broken.csv").exists()
+    for file in ("README.md", "eccbench/broken.md", "tables.json"):
+        assert words in (out / file).read_text().replace('\\"', '"')
+    console = Console(width=1000, record=True, file=io.StringIO())
+    console.print(broken)
+    assert words in console.export_text()
