@@ -14,8 +14,9 @@
 missing. `expects` names columns of `responses` and values of theirs (more of them separated by `;`) that every
 label should have. `rows` names the columns that say what a row is of. Each column of the result that is to be
 shown has a `column` line: its name, its format (see `FORMATS`), its heading, where `a / b` sets b under a. `bold`
-names columns of which the highest is set in bold. `paper`, `expects`, `bold` and `note` may be left out. A line that
-begins with more than one space goes on with the one before it.
+names columns of which the highest is set in bold, `bookkeeping` columns that a terminal is spared where they are
+zero in every row. `paper`, `expects`, `bold`, `bookkeeping` and `note` may be left out. A line that begins with more
+than one space goes on with the one before it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ FORMATS = {
     "p": "a p-value: three decimals, or <0.001",
 }
 ONCE = ("title", "needs", "counts", "rows")
-KEYS = (*ONCE, "paper", "expects", "column", "bold", "note")
+KEYS = (*ONCE, "paper", "expects", "column", "bold", "bookkeeping", "note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Header:
         columns: The columns that are shown, in order.
         bold: Columns of which the highest is set in bold, row by row.
         notes: What a reader has to know.
+        bookkeeping: Columns that a terminal is spared where they are zero in every row.
 
     """
 
@@ -80,6 +82,7 @@ class Header:
     columns: tuple[Column, ...]
     bold: tuple[str, ...]
     notes: tuple[str, ...]
+    bookkeeping: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -127,16 +130,29 @@ def parse_header(sql: str, name: str) -> Header:
         if not sign:
             wrong.append(f"expects: {value.strip()!r} is not `column = value, value`")
         expects[column] = tuple(part.strip() for part in values.split(","))
-    bold = tuple(part.strip() for value in found["bold"] for part in value.split(","))
-    of_rows = tuple(part.strip() for value in found["rows"] for part in value.split(","))
+    named = {
+        key: tuple(part.strip() for value in found[key] for part in value.split(","))
+        for key in ("bold", "bookkeeping", "rows")
+    }
     known = {column.name for column in columns}
-    wrong += [f"bold: {part} is no column" for part in bold if part not in known]
-    wrong += [f"rows: {part} is no column" for part in of_rows if part not in known]
+    wrong += [
+        f"{key}: {part} is no column" for key, parts in named.items() for part in parts if part not in known
+    ]
     if wrong:
         raise problem(f"The header comment of the query {name} cannot be read:", wrong)
     title, needs, counts = (found[key][0] for key in ("title", "needs", "counts"))
-    paper = next(iter(found["paper"]), None)
-    return Header(title, paper, needs, counts, expects, of_rows, tuple(columns), bold, tuple(found["note"]))
+    return Header(
+        title=title,
+        paper=next(iter(found["paper"]), None),
+        needs=needs,
+        counts=counts,
+        expects=expects,
+        rows=named["rows"],
+        columns=tuple(columns),
+        bold=named["bold"],
+        notes=tuple(found["note"]),
+        bookkeeping=named["bookkeeping"],
+    )
 
 
 def _lines(sql: str) -> tuple[list[str], list[str]]:

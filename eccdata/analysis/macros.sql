@@ -1,14 +1,15 @@
 -- Statistics that tables share. Shares are fractions; intervals are STRUCT(low DOUBLE, high DOUBLE), two-sided, 95 %.
 
--- Wilson's score interval of a binomial share: what independent questions would leave uncertain.
+-- Wilson's score interval of a binomial share: what independent questions would leave uncertain. Its ends at no and at
+-- all successes are 0 and 1, which the formula in floating point misses by a rounding.
 CREATE MACRO wilson(successes, trials) AS
   CASE WHEN trials > 0 THEN {
-    low: greatest(0, (successes + 1.959963984540054e0 ** 2 / 2
+    low: CASE WHEN successes = 0 THEN 0 ELSE greatest(0, (successes + 1.959963984540054e0 ** 2 / 2
       - 1.959963984540054e0 * sqrt(successes::DOUBLE * (trials - successes) / trials + 1.959963984540054e0 ** 2 / 4))
-      / (trials + 1.959963984540054e0 ** 2)),
-    high: least(1, (successes + 1.959963984540054e0 ** 2 / 2
+      / (trials + 1.959963984540054e0 ** 2)) END,
+    high: CASE WHEN successes = trials THEN 1 ELSE least(1, (successes + 1.959963984540054e0 ** 2 / 2
       + 1.959963984540054e0 * sqrt(successes::DOUBLE * (trials - successes) / trials + 1.959963984540054e0 ** 2 / 4))
-      / (trials + 1.959963984540054e0 ** 2))
+      / (trials + 1.959963984540054e0 ** 2)) END
   } END;
 
 CREATE MACRO log_choose(n, k) AS lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);

@@ -20,6 +20,8 @@ NOTHING = "–"
 TEXT_LIKE = ("text",)
 PADDING = 3
 """What `rich` puts between two columns."""
+EDGES = 2 - PADDING
+"""What it puts at both ends of a row, less what is not put behind the last column."""
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "–": "--", "−": "$-$",
@@ -115,38 +117,62 @@ def as_latex(header: Header, rows: Sequence[Row], name: str) -> str:
 
 
 def as_rich(header: Header, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
-    """The table for a terminal, in panels one below the other where it is wider than `width` characters."""
+    """The table for a terminal, in panels one below the other where it is wider than `width` characters.
+
+    Bookkeeping that is zero in every row is left out.
+    """
+    columns = [
+        column
+        for column in header.columns
+        if column.name not in header.bookkeeping or any(row[column.name] for row in rows)
+    ]
     shown = {
         column.name: [*column.heading, *(show(row[column.name], column.format) for row in rows)]
-        for column in header.columns
+        for column in columns
     }
     widths = {name: max(map(cell_len, texts)) + PADDING for name, texts in shown.items()}
-    of_row = sum(widths[name] for name in header.rows)
+    width -= EDGES
+    if sum(widths.values()) > width:
+        # long labels would take the room of what they are the labels of
+        for name in header.rows:
+            longest_word = max(cell_len(word) for text in shown[name] for word in text.split())
+            widths[name] = min(widths[name], max(longest_word, width // 4) + PADDING)
+    room = width - sum(widths[name] for name in header.rows)
     panels: list[list[str]] = [[]]
-    left = width - of_row
+    left = room
     for name in widths:
         if name in header.rows:
             continue
         if widths[name] > left and panels[-1]:
             panels.append([])
-            left = width - of_row
+            left = room
         panels[-1].append(name)
         left -= widths[name]
     yield Text(header.name, style="italic")
+    folded = {name: widths[name] - PADDING for name in header.rows}
     for panel in panels:
-        yield _panel(header, rows, [c for c in header.columns if c.name in (*header.rows, *panel)])
+        yield _panel(header, rows, [c for c in columns if c.name in (*header.rows, *panel)], folded)
 
 
-def _panel(header: Header, rows: Sequence[Row], columns: Sequence[Column]) -> Table:
+def _panel(
+    header: Header, rows: Sequence[Row], columns: Sequence[Column], folded: Mapping[str, int]
+) -> Table:
+    """A panel of some columns, of which those in `folded` are as wide as it says."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         left = column.format in TEXT_LIKE
-        table.add_column(Text("\n".join(column.heading)), justify="left" if left else "right")
+        table.add_column(
+            Text("\n".join(column.heading)),
+            justify="left" if left else "right",
+            width=folded.get(column.name),
+        )
     names = {column.name for column in columns}
     for row in rows:
         best = _best(header, row)
         cells = [(name, text) for name, text in _cells(header, row) if name in names]
-        table.add_row(*(Text(text, "bold" if name in best else "", no_wrap=True) for name, text in cells))
+        table.add_row(
+            *(Text(text, "bold" if name in best else "", no_wrap=name not in folded) for name, text in cells)
+        )
     return table
 
 

@@ -8,12 +8,13 @@
 -- column: length | integer | L
 -- column: arm | text | Arm
 -- column: n | integer | Questions
--- column: failed | integer | Failed
 -- column: abstained | integer | Abstained / all
 -- column: explicit | integer | Abstained / explicit
 -- column: format | integer | Abstained / format
 -- column: overflow | integer | Abstained / overflow
 -- column: abstained_share | fraction | Abstained / share
+-- column: failed | integer | Failed
+-- bookkeeping: failed
 -- note: Explicit: the marker for it. Format: no marker. Overflow: the token limit came before a marker. A failure is
 --   left out.
 SELECT

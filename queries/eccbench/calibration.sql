@@ -6,21 +6,22 @@
 -- rows: label, lengths
 -- column: label | text | Model
 -- column: lengths | text | L
--- column: n | integer | n
--- column: failed | integer | Failed
--- column: unmatched | integer | In one arm only
 -- column: coverage_a | fraction | Coverage / arm A
 -- column: coverage_b | fraction | Coverage / arm B
--- column: accuracy_a | percent | Acc. answered (%) / arm A
--- column: accuracy_b | percent | Acc. answered (%) / arm B
--- column: responsiveness | signed | Responsiveness / A − B
--- column: responsiveness_bootstrap | signed | Responsiveness / 95 % interval
--- column: declined | integer | Declined by B
--- column: gap | signed | Gap / kept − declined
+-- column: accuracy_a | percent | Acc. % / arm A
+-- column: accuracy_b | percent | Acc. % / arm B
+-- column: gap | signed | Gap / size
 -- column: gap_bootstrap | signed | Gap / 95 % interval
 -- column: gap_p | p | Gap / p
--- note: n counts questions answered or declined under both arms; one that failed under either, or was
---   asked under one alone, is left out.
+-- column: responsiveness | signed | Responsiveness / A − B
+-- column: responsiveness_bootstrap | signed | Responsiveness / 95 % interval
+-- column: n | integer | n
+-- column: declined | integer | Declined by B
+-- column: failed | integer | Failed
+-- column: unmatched | integer | In one arm only
+-- bookkeeping: failed, unmatched
+-- note: Accuracy is on the questions that were answered. n counts questions answered or declined under both arms;
+--   one that failed under either, or was asked under one alone, is left out.
 -- note: The gap is arm A's accuracy on the questions that arm B answered minus that on those arm B declined, among
 --   the questions that arm A answered; shown where arm B declined at least five of them and kept one. p is
 --   Fisher's exact test, one-sided: how likely a split at least this lopsided is if arm B declined without regard

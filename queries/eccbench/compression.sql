@@ -6,13 +6,14 @@
 -- rows: label, length
 -- column: label | text | Model
 -- column: length | integer | L
--- column: n_low | integer | Questions / low
--- column: n_max | integer | Questions / max
--- column: failed | integer | Failed
 -- column: accuracy_low | percent | Accuracy (%) / low
 -- column: accuracy_max | percent | Accuracy (%) / max
 -- column: compression | points | Compression / points
 -- column: compression_bootstrap | points | Compression / 95 % interval
+-- column: n_low | integer | Questions / low
+-- column: n_max | integer | Questions / max
+-- column: failed | integer | Failed
+-- bookkeeping: failed
 -- note: Compression is the accuracy on the low band minus that on the max band, in points of a percent.
 -- note: An abstention counts as wrong; a failure is left out.
 -- note: The interval redraws the streams of each band, independently, 4,000 times.

@@ -7,11 +7,12 @@
 -- column: label | text | Model
 -- column: lengths | text | L
 -- column: arm | text | Arm
--- column: n | integer | Questions
--- column: failed | integer | Failed
 -- column: coverage | fraction | Coverage
 -- column: coverage_wilson | fraction | 95 % interval / Wilson
 -- column: coverage_bootstrap | fraction | 95 % interval / streams redrawn
+-- column: n | integer | Questions
+-- column: failed | integer | Failed
+-- bookkeeping: failed
 -- note: Coverage is the share of questions that are answered and not declined; a failure is left out. Arm none is
 --   the prompt without a payoff. Arms are not matched question by question here; in the table of calibration they are.
 -- note: Wilson's interval takes questions as independent; the other one redraws whole streams, 4,000 times.

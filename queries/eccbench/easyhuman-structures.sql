@@ -7,12 +7,13 @@
 -- column: label | text | Model
 -- column: length | integer | L
 -- column: structure | text | Structure
--- column: n | integer | Questions
--- column: failed | integer | Failed
--- column: abstained | integer | Abstained
 -- column: accuracy | percent | Accuracy (%)
 -- column: accuracy_wilson | percent | 95 % interval / Wilson
 -- column: accuracy_bootstrap | percent | 95 % interval / streams redrawn
+-- column: n | integer | Questions
+-- column: abstained | integer | Abstained
+-- column: failed | integer | Failed
+-- bookkeeping: failed
 -- note: An abstention counts as wrong; a failure is left out.
 -- note: Wilson's interval takes questions as independent; the other one redraws whole streams, 4,000 times.
 WITH

@@ -11,6 +11,7 @@
 -- column: accuracy_1024 | percent | Text, L = 1024 / accuracy
 -- column: accuracy_1024_wilson | percent | Text, L = 1024 / 95 % Wilson
 -- column: failed | integer | Failed
+-- bookkeeping: failed
 -- note: Accuracy in percent. An abstention counts as wrong; a failure is left out.
 WITH
 models AS (

@@ -6,18 +6,19 @@
 -- rows: label, lengths
 -- column: label | text | Model
 -- column: lengths | text | L
--- column: n | integer | n
--- column: failed | integer | Failed
--- column: unmatched | integer | In one arm only
--- column: abstained_a | fraction | Abstained / arm A
--- column: abstained_b | fraction | Abstained / arm B
--- column: kept_accuracy | percent | Arm A's accuracy (%) / kept by B
--- column: declined_accuracy | percent | Arm A's accuracy (%) / declined by B
 -- column: payoff_a | signed | Payoff of B / arm A's responses
 -- column: payoff_b | signed | Payoff of B / arm B's responses
 -- column: gain | signed | Gain / B − A
 -- column: gain_bootstrap | signed | Gain / 95 % interval
 -- column: in_figure | text | In the figure
+-- column: kept_accuracy | percent | Arm A's accuracy (%) / kept by B
+-- column: declined_accuracy | percent | Arm A's accuracy (%) / declined by B
+-- column: abstained_a | fraction | Abstained / arm A
+-- column: abstained_b | fraction | Abstained / arm B
+-- column: n | integer | n
+-- column: failed | integer | Failed
+-- column: unmatched | integer | In one arm only
+-- bookkeeping: failed, unmatched
 -- bold: payoff_a, payoff_b
 -- note: Points a question: +1 for a right answer, −4 for a wrong one, 0 for declining; 0 is what declining every
 --   question earns. n counts questions answered or declined under both arms; one that failed under either, or was

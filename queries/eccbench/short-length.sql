@@ -5,11 +5,12 @@
 --   AND length = 8 AND band = 'low'
 -- rows: label
 -- column: label | text | Model
--- column: n | integer | Questions
--- column: failed | integer | Failed
 -- column: accuracy | percent | Accuracy (%)
 -- column: accuracy_wilson | percent | 95 % interval, Wilson
 -- column: accuracy_swapped | percent | Accuracy with yes and no swapped (%)
+-- column: n | integer | Questions
+-- column: failed | integer | Failed
+-- bookkeeping: failed
 -- note: L = 8, low band. An abstention counts as wrong; a failure is left out. The cohort mean weighs models equally.
 -- note: A model that scores high with the markers swapped reads the stream and writes the wrong marker.
 WITH

@@ -11,6 +11,7 @@
 -- column: low_1024 | percent | text, L = 1024 / low
 -- column: max_1024 | percent | text, L = 1024 / max
 -- column: failed | integer | Failed
+-- bookkeeping: failed
 -- note: Accuracy in percent. An abstention counts as wrong; a failure is left out.
 SELECT
   label,

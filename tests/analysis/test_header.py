@@ -17,6 +17,7 @@ SQL = """\
 -- column: label | text | Model
 -- column: x | percent | Share / of x
 -- bold: x
+-- bookkeeping: x
 -- note: One: thing.
 -- note: Another
 --   one.
@@ -36,6 +37,7 @@ def test_parse() -> None:
         columns=(Column("label", "text", ("Model",)), Column("x", "percent", ("Share", "of x"))),
         bold=("x",),
         notes=("One: thing.", "Another one."),
+        bookkeeping=("x",),
     )
 
 
@@ -75,3 +77,8 @@ SELECT 1
         "rows: c is no column",
     ):
         assert words in message
+
+
+def test_bookkeeping_is_of_columns_that_are_shown() -> None:
+    with pytest.raises(EccdataError, match="bookkeeping: z is no column"):
+        parse_header(SQL.replace("bookkeeping: x", "bookkeeping: x, z"), "b/t")

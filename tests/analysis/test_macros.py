@@ -41,6 +41,11 @@ def test_wilson_is_scipys(con: duckdb.DuckDBPyConnection, cases: list[tuple[int,
         assert k / n - 1e-12 <= found["high"] <= 1
 
 
+def test_wilsons_ends_are_exact(con: duckdb.DuckDBPyConnection) -> None:
+    wrong = "wilson(n, n).high <> 1 OR wilson(0, n).low <> 0"
+    assert value(con, f"(SELECT count(*) FROM range(1, 5000) AS t(n) WHERE {wrong})") == 0
+
+
 def test_wilson_of_nothing_is_nothing(con: duckdb.DuckDBPyConnection) -> None:
     assert value(con, "wilson(0, 0)") is None
 

@@ -115,3 +115,29 @@ def test_a_narrow_terminal_gets_panels() -> None:
     assert "…" not in text
     for words in ("+0.500", "−1.250", "98.4", "[90.0, 100.0]"):
         assert text.count(words) == 1
+
+
+def test_bookkeeping_is_shown_in_a_terminal_where_it_is_not_zero() -> None:
+    header = replace(
+        HEADER, columns=(*HEADER.columns, Column("failed", "integer", ("Failed",))), bookkeeping=("failed",)
+    )
+    for failed, shown in ((0, False), (3, True)):
+        rows = [{**row, "failed": failed} for row in ROWS]
+        console = Console(width=100, record=True, file=io.StringIO())
+        console.print(*render.as_rich(header, rows, 100))
+        assert ("Failed" in console.export_text()) is shown
+        assert "Failed" in render.as_markdown(header, rows, [])
+
+
+@pytest.mark.parametrize("width", range(40, 120, 4))
+def test_every_value_is_whole_at_every_width(width: int) -> None:
+    rows = [{**ROWS[0], "label": "memory(bits=1024, ngram=3, hashes=3)"}, ROWS[1]]
+    console = Console(width=width, record=True, file=io.StringIO())
+    for part in render.as_rich(HEADER, rows, width):
+        console.print(part)
+    text = console.export_text()
+    assert "…" not in text
+    for value in ("+0.500", "−1.250", "98.4", "[90.0, 100.0]"):
+        assert text.count(value) == 1
+    assert "hashes=3)" in text
+    assert max(map(len, text.splitlines())) <= width

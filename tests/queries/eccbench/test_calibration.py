@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.stats import fisher_exact
 
 from eccdata.analysis import tables
@@ -69,9 +71,9 @@ def test_a_row_of_table_10(tmp_path: Path) -> None:
     lines = (tmp_path / "tables" / "eccbench" / "calibration.md").read_text().splitlines()
     (line,) = [line for line in lines if line.startswith("| InternVL3.5 38B | 512, 1024 |")]
     cells = [part.strip() for part in line.split("|")[1:-1]]
-    assert cells[:9] == ["InternVL3.5 38B", "512, 1024", "644", "0", "0", "0.992", "0.984", "86.1", "81.7"]
-    assert cells[11:13] == ["9", "+0.084"]
-    assert cells[14] == "0.363"
+    assert cells[:7] == ["InternVL3.5 38B", "512, 1024", "0.992", "0.984", "86.1", "81.7", "+0.084"]
+    assert cells[8] == "0.363"
+    assert cells[11:] == ["644", "9", "0", "0"]
 
 
 def test_the_gap_takes_five_declined_and_one_kept(tmp_path: Path) -> None:
@@ -124,3 +126,22 @@ def test_one_arm_alone_is_no_row(tmp_path: Path, name: str) -> None:
     pair(tmp_path, ["rr"], ["rr"], model="both")
     write_run(tmp_path / "only-a", cell(["rr"]), arm="a", model="one")
     assert [one["label"] for one in table(tmp_path, name)] == ["both"]
+
+
+def test_what_matters_comes_first_on_80_columns(tmp_path: Path) -> None:
+    pair(tmp_path, ARM_A, ARM_B, model="memory(bits=1024)")
+    pair(
+        tmp_path, [a.replace("x", "r") for a in ARM_A], ARM_B, length=1024, model="other(bits=1024, ngram=3)"
+    )
+    (made,) = tables([tmp_path], names=["calibration"])
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(made)
+    text = console.export_text()
+    places = [
+        text.index(words)
+        for words in ("Coverage", "Acc. %", "Gap", "Responsiveness", "Declined by B", "Failed")
+    ]
+    assert places == sorted(places)
+    assert max(places[:2]) < text.index("Model")  # in the headings of the first panel
+    assert "In one arm only" not in text
+    assert "…" not in text
