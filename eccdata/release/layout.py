@@ -51,6 +51,12 @@ def files(folder: Path) -> list[str]:
     return sorted(name for name in found if not name.startswith(NOT_OURS))
 
 
+def links(folder: Path) -> list[str]:
+    """Paths of all links in a release, to files, folders or nothing, as in `files`."""
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink())
+    return sorted(name for name in found if not f"{name}/".startswith(NOT_OURS))
+
+
 def write_sums(folder: Path, known: dict[str, str]) -> None:
     """Write SHA256SUMS over all other files, as `sha256sum -c` reads it.
 

@@ -14,7 +14,7 @@ from eccdata.progress import Progress, silent
 from eccdata.release.consistency import card_problems, manifest_problems, parquet_problems
 from eccdata.release.contents import content_problems
 from eccdata.release.croissant_check import croissant_problems
-from eccdata.release.layout import RECORD, SUMS, files, read_sums, sha256
+from eccdata.release.layout import RECORD, SUMS, files, links, read_sums, sha256
 from eccdata.release.profile import Profile
 from eccdata.release.record import Record, read_record
 
@@ -70,7 +70,8 @@ def verify(
 ) -> Verification:
     """Check a release: checksums, Parquet, card, manifests, Croissant, and what the rows themselves claim.
 
-    - Every file is there, is the one that SHA256SUMS names, and there is no other.
+    - Every file is there, is the one that SHA256SUMS names, and there is no other. None is a link, whose bytes lie
+      elsewhere and change without the release.
     - Parquet files have the columns, row groups and rows that `build.json`, the card and `croissant.json` say.
     - Manifests say of every bucket what its rows are; ids are unique in a configuration.
     - `croissant.json` is valid, has its Responsible-AI fields, and records loaded through it are the rows.
@@ -112,12 +113,17 @@ def verify(
 
 
 def _sums(folder: Path, tell: Progress) -> tuple[list[str], int]:
+    problems = [
+        f"{name}: a link to {(folder / name).readlink()}, whose bytes are no part of the release: put the file "
+        "itself here (from the Hub: hf download --local-dir)"
+        for name in links(folder)
+    ]
     try:
         sums = read_sums(folder)
     except EccdataError as error:
-        return [str(error)], 0
+        return [*problems, str(error)], 0
     there = [name for name in files(folder) if name != SUMS]
-    problems = [f"{name}: named by {SUMS}, but missing" for name in sums if name not in set(there)]
+    problems += [f"{name}: named by {SUMS}, but missing" for name in sums if name not in set(there)]
     problems += [
         f"{name}: no file of this release ({SUMS} does not name it)" for name in there if name not in sums
     ]

@@ -108,6 +108,15 @@ def refused(make: Make, **arguments: Any) -> str:
     return str(error.value)
 
 
+def test_a_release_with_a_link_out_of_it_is_not_pushed(make: Make, hub: Hub, tmp_path: Path) -> None:
+    release = make()
+    (release.path / TREE).rename(tmp_path / "elsewhere")
+    (release.path / TREE).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(EccdataError, match=f"(?s)is not pushed.*{TREE}: a link to"):
+        push(release.path, repo_id=REPO)
+    assert not hub.repos
+
+
 def test_a_release_with_problems_is_not_pushed(make: Make, hub: Hub) -> None:
     release = make()
     forge.flip_bit(release.path / TREE)

@@ -72,6 +72,23 @@ def test_files_that_are_missing_and_files_too_many_are_named_together(release: P
     assert "data/digits/extra.parquet: no file of this release" in found
 
 
+def test_links_are_found_though_their_bytes_are_the_right_ones(release: Path, tmp_path: Path) -> None:
+    for name in (TEST, "manifests"):
+        (release / name).rename(tmp_path / Path(name).name)
+        (release / name).symlink_to(tmp_path / Path(name).name)
+    (release / "nowhere").symlink_to(tmp_path / "gone")
+    found = problems(release)
+    assert f"{TEST}: a link to {tmp_path}/test-00000" in found
+    assert "manifests: a link to " in found
+    assert "nowhere: a link to " in found
+    assert f"{TEST}: changed" not in found
+
+
+def test_a_release_may_be_reached_through_a_link(release: Path, tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(release)
+    assert verify(tmp_path / "linked").ok
+
+
 def test_swapped_shards_are_found_though_summed_anew(make: Make) -> None:
     folder = make(configs=["digits"], settings={"lengths": (8, 16, 32, 64)}).path
     one, two = (folder / f"data/digits/test-0000{i}-of-00002.parquet" for i in (0, 1))
