@@ -14,6 +14,7 @@ from datasets.exceptions import DatasetNotFoundError
 
 from eccdata import rows
 from eccdata.errors import EccdataError, problem, unknown
+from eccdata.progress import bars_for_people
 
 RECORD = "build.json"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
@@ -98,7 +99,8 @@ def open_dataset(
             if trusted
             else datasets.DownloadMode.FORCE_REDOWNLOAD
         )
-        loaded = datasets.load_dataset(source, config, split=split, revision=revision, download_mode=mode)
+        with bars_for_people():
+            loaded = datasets.load_dataset(source, config, split=split, revision=revision, download_mode=mode)
     except DatasetNotFoundError as error:
         if not folder.is_dir():
             raise _neither(folder, source, str(error)) from error

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 Progress = Callable[[int, int | None, str], None]
 """Called with steps done, steps in all where they are known, and what is being done."""
@@ -10,3 +13,25 @@ Progress = Callable[[int, int | None, str], None]
 
 def silent(done: int, total: int | None, what: str) -> None:
     """Tell nobody."""
+
+
+@contextmanager
+def bars_for_people() -> Iterator[None]:
+    """Keep the bars that `datasets` draws out of a standard error that is no terminal, such as a log.
+
+    They are drawn again afterwards. Where HF_DATASETS_DISABLE_PROGRESS_BARS says whether to draw them, it is obeyed.
+    """
+    import datasets
+
+    if (
+        sys.stderr.isatty()
+        or "HF_DATASETS_DISABLE_PROGRESS_BARS" in os.environ
+        or datasets.are_progress_bars_disabled()
+    ):
+        yield
+        return
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        datasets.enable_progress_bars()

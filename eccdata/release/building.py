@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -91,6 +92,7 @@ def build(
     Raises:
         EccdataError: A name, a setting or the folder is not as it should be, the disk is full, or a worker was
             killed.
+        KeyboardInterrupt: After Ctrl-C, saying what became of the folder.
 
     """
     if num_proc < 1:
@@ -110,6 +112,7 @@ def build(
         raise problem(f"croissant/{benchmark}.yaml says nothing of these configurations:", undescribed)
     text = license_text(benchmark)
     with (
+        _interrupted(out),
         staged(Path(out), force=force, replaceable=_is_release) as folder,
         tempfile.TemporaryDirectory(prefix="eccdata-") as cache,
     ):
@@ -139,6 +142,16 @@ def build(
         digest=digest,
         notes=tuple(notes),
     )
+
+
+@contextmanager
+def _interrupted(out: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(
+            f"Interrupted: {out} is as it was, for a release is there whole or not at all. Run it again to build it."
+        ) from error
 
 
 def read_cells(folder: Path, shards: Iterable[Shard]) -> Iterator[pa.Table]:

@@ -8,6 +8,7 @@ import datasets
 
 from eccdata import catalog
 from eccdata.errors import EccdataError, unknown
+from eccdata.progress import bars_for_people
 
 Loaded: TypeAlias = (
     datasets.Dataset | datasets.DatasetDict | datasets.IterableDataset | datasets.IterableDatasetDict
@@ -80,5 +81,6 @@ def load_dataset(
     chosen = splits[0] if split is None and len(splits) == 1 else split
     if streaming:
         return builder.as_streaming_dataset(split=chosen)
-    builder.download_and_prepare(num_proc=num_proc)
+    with bars_for_people():
+        builder.download_and_prepare(num_proc=num_proc)
     return builder.as_dataset(split=chosen)

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +26,9 @@ from eccdata.release.layout import sha256, shard_path
 from eccdata.release.profile import Profile, profile
 from eccdata.release.record import RowGroup, Shard
 
-Item = TypeVar("Item")
+WAKES_S = 0.2
+"""How often, in seconds, waiting for a worker is broken off to see whether there was an interrupt."""
+
 Result = TypeVar("Result")
 
 
@@ -152,9 +154,16 @@ def _in_order(
     for arguments in items:
         waiting.append(pool.submit(function, *arguments))
         if len(waiting) >= window:
-            yield waiting.popleft().result()
+            yield _result(waiting.popleft())
     while waiting:
-        yield waiting.popleft().result()
+        yield _result(waiting.popleft())
+
+
+def _result(future: Future[Result]) -> Result:
+    # The system may hand Ctrl-C to one of the pool's threads. This one then learns of it only when it wakes.
+    while not wait([future], timeout=WAKES_S).done:
+        pass
+    return future.result()
 
 
 @contextmanager

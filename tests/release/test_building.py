@@ -308,3 +308,48 @@ def test_kill_9_leaves_no_release_and_no_worker_and_the_next_build_is_clean(
     killed_then_built = make()
     assert hidden(tmp_path) == []
     assert sums(killed_then_built) == sums(make("never-killed"))
+
+
+INTERRUPTED = """
+import sys, time
+from pathlib import Path
+import pytest
+from support import toy
+from eccdata.cli import main
+
+folder = Path(sys.argv[1])
+toy.install(pytest.MonkeyPatch(), folder)
+
+def slow(self, cell):
+    (folder / "started").touch()
+    time.sleep(60)
+
+toy.Toy.table = slow
+sys.argv = ["eccdata", "build", "toybench", "--out", str(folder / "release"), "--num-proc", sys.argv[2]]
+main()
+"""
+
+
+@pytest.mark.parametrize("num_proc", [1, 2])
+def test_an_interrupted_build_says_so_in_one_line_and_leaves_nothing(tmp_path: Path, num_proc: int) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path), str(num_proc)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "started").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert said == (
+        f"Interrupted: {tmp_path / 'release'} is as it was, for a release is there whole or not at all. "
+        "Run it again to build it.\n"
+    )
+    assert not (tmp_path / "release").exists()
+    assert hidden(tmp_path) == []

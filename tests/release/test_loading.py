@@ -131,3 +131,25 @@ def test_load_dataset_tells_settings_apart_in_its_cache(tmp_path: Path) -> None:
 def test_load_dataset_says_what_is_wrong(tmp_path: Path, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(EccdataError, match=said.replace("[", r"\[")):
         eccdata.load_dataset("toybench", "digits", cache_dir=str(tmp_path), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "drawn"), [({}, False), ({"HF_DATASETS_DISABLE_PROGRESS_BARS": "0"}, True)]
+)
+def test_no_bars_go_where_nobody_looks(tmp_path: Path, wanted: dict[str, str], drawn: bool) -> None:
+    code = (
+        "import datasets, eccdata; eccdata.load_dataset('eccbench', 'text', lengths=(8,), streams=1, queries=2);"
+        "print(datasets.are_progress_bars_disabled())"
+    )
+    kept = {key: value for key, value in os.environ.items() if key != "HF_DATASETS_DISABLE_PROGRESS_BARS"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**kept, "HF_HOME": str(tmp_path), **wanted},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert ("Generating test split" in done.stderr) == drawn
+    assert drawn or done.stderr == ""
+    assert done.stdout == "False\n"
