@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eccdata import cards, provenance
 from eccdata.job import Job, Session, fields
-from eccdata.results import Counts
+from eccdata.results import TOKENS, Counts
 from eccdata.systems.server_facts import told, without_credentials
 
 LIBRARIES = ("aiohttp", "datasets", "duckdb", "huggingface-hub", "numpy", "orjson", "polars", "pyarrow")
@@ -43,19 +43,21 @@ def write_card(job: Job, session: Session, counts: Counts) -> None:
             name=job.system_name,
             model=job.system.label,
             options=told(fields(job.system)),
+            decodes=getattr(job.system, "decodes", True),
             fingerprints=session.store.servers(),
             facts=dict(job.system.facts()),
         ),
         outcome=cards.Outcome(
-            complete=counts.answered == counts.questions,
+            complete=counts.replied == counts.questions,
             questions=counts.questions,
-            answered=counts.answered,
+            replied=counts.replied,
             failed=counts.failed,
             unasked=counts.questions - counts.written,
             status=dict(sorted(counts.status.items())),
             abstention=dict(sorted(counts.abstention.items())),
             cut_below_limit=counts.cut_below_limit,
-            tokens=dict(counts.tokens),
+            tokens={name: counts.tokens.get(name) for name in TOKENS},
+            scores=None if counts.scores is None else cards.ScoreFacts.of(counts.scores),
             servers=dict(counts.servers),
             stopped=session.asked.stopped,
         ),

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from eccdata.requests import Json
+from eccdata.results import Scores, percent
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever a field of the card changes its meaning."""
 
 
@@ -72,6 +73,7 @@ class SystemFacts:
         name: The system's entry-point name.
         model: The model's name, as it stands in tables.
         options: All its options, defaults included; no secrets.
+        decodes: Whether it generates text, so that the protocol's decoding applies to it.
         fingerprints: What could change an answer, for every server that the run accepted, by digest.
         facts: What the system says of itself.
 
@@ -80,8 +82,36 @@ class SystemFacts:
     name: str
     model: str
     options: Mapping[str, Json]
+    decodes: bool
     fingerprints: Mapping[str, Mapping[str, Json]]
     facts: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFacts:
+    """What the replies are worth; failures are left out. Shares are null where there is nothing to take one of.
+
+    Attributes:
+        scored: Replies that are right or not right.
+        answered: How many of them answer and do not abstain; null where the protocol knows no abstention.
+        correct: How many are right.
+        accuracy: `correct / scored`: an abstention counts as wrong.
+        coverage: `answered / scored`.
+        accuracy_on_answered: `correct / answered`.
+
+    """
+
+    scored: int
+    answered: int | None
+    correct: int
+    accuracy: float | None
+    coverage: float | None
+    accuracy_on_answered: float | None
+
+    @classmethod
+    def of(cls, scores: Scores) -> ScoreFacts:
+        """Take them from what was counted while the results were written."""
+        return cls(**{field.name: getattr(scores, field.name) for field in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +119,16 @@ class Outcome:
     """What came of it.
 
     Attributes:
-        complete: Every question has an answer.
+        complete: Every question has a reply.
         questions: Questions that the run is to ask.
-        answered: Questions with an answer.
+        replied: Questions with a reply.
         failed: Questions whose last try failed; the next run asks them again.
         unasked: Questions that were not asked.
         status: Questions by status.
-        abstention: Answered questions by kind of abstention.
+        abstention: Replied questions by kind of abstention.
+        scores: What the replies are worth; null where the protocol does not say which are correct.
         cut_below_limit: Replies that the server cut before the token limit in force.
-        tokens: Sums over all questions.
+        tokens: Sums over all questions whose response tells; null where none does.
         servers: Questions by the digest of the answering server's fingerprint.
         stopped: Why the last session ended early; null where it did not.
 
@@ -105,13 +136,14 @@ class Outcome:
 
     complete: bool
     questions: int
-    answered: int
+    replied: int
     failed: int
     unasked: int
     status: Mapping[str, int]
     abstention: Mapping[str, int]
+    scores: ScoreFacts | None
     cut_below_limit: int
-    tokens: Mapping[str, int]
+    tokens: Mapping[str, int | None]
     servers: Mapping[str, int]
     stopped: str | None
 
@@ -164,7 +196,7 @@ class Card:
         lines = [
             f"# {system.model} on {protocol.benchmark}, {data.config}",
             "",
-            f"Run `{self.run_id}`, {state}: {outcome.answered} of {outcome.questions} questions answered, "
+            f"Run `{self.run_id}`, {state}: {outcome.replied} of {outcome.questions} questions replied, "
             f"{outcome.failed} failed, {outcome.unasked} not asked.",
         ]
         if outcome.stopped:
@@ -183,8 +215,7 @@ class Card:
                     "digest of the rows": data.digest,
                     "protocol": f"{protocol.benchmark}.{protocol.name}, version {protocol.version}",
                     "digest of the prompts": protocol.prompts,
-                    **{f"option `{name}`": value for name, value in protocol.options.items()},
-                    **{f"decoding `{name}`": value for name, value in protocol.decoding.items()},
+                    **self._options(),
                 }
             ),
             "",
@@ -196,10 +227,10 @@ class Card:
             ),
         ]
         for name, fingerprint in system.fingerprints.items():
-            answered = outcome.servers.get(name, 0)
+            responses = outcome.servers.get(name, 0)
             lines += [
                 "",
-                f"Server `{name[:12]}` ({answered} questions):",
+                f"Server `{name[:12]}` ({responses} questions):",
                 "",
                 "```json",
                 json.dumps(fingerprint, indent=2, ensure_ascii=False, sort_keys=True, default=str),
@@ -210,16 +241,20 @@ class Card:
             "## What came of it",
             "",
             *_table(
-                {f"status {name}": count for name, count in outcome.status.items()}
+                self._scores()
+                | {f"status {name}": count for name, count in outcome.status.items()}
                 | {f"abstention, {name}": count for name, count in outcome.abstention.items()}
                 | {"cut by the server below the limit": outcome.cut_below_limit}
-                | {name.replace("_", " "): count for name, count in outcome.tokens.items()}
+                | {
+                    name.replace("_", " "): "not told" if count is None else count
+                    for name, count in outcome.tokens.items()
+                }
             ),
             *self._media(),
             "",
             "## Sessions",
             "",
-            "| began | ended as | answers | failures | wall s | CPU s | concurrency |",
+            "| began | ended as | replies | failures | wall s | CPU s | concurrency |",
             "|---|---|---|---|---|---|---|",
             *[_session(session) for session in self.sessions],
             "",
@@ -235,6 +270,31 @@ class Card:
             "",
         ]
         return "\n".join(lines)
+
+    def _options(self) -> dict[str, Json]:
+        """The protocol's options and decoding, without what does not apply to a system that generates no text."""
+        options, decoding = self.protocol.options, self.protocol.decoding
+        if not self.system.decodes:
+            rows = {f"option `{name}`": value for name, value in options.items() if name not in decoding}
+            return rows | {"decoding": "does not apply: the system generates no text"}
+        return {f"option `{name}`": value for name, value in options.items()} | {
+            f"decoding `{name}`": value for name, value in decoding.items()
+        }
+
+    def _scores(self) -> dict[str, Json]:
+        scores = self.outcome.scores
+        if scores is None:
+            return {}
+        rows: dict[str, Json] = {"replied": self.outcome.replied}
+        if scores.answered is None:
+            return rows | {"correct": scores.correct, "accuracy": percent(scores.accuracy)}
+        return rows | {
+            "answered (replied and not abstained)": scores.answered,
+            "correct": scores.correct,
+            "accuracy, abstentions as wrong": percent(scores.accuracy),
+            "coverage, answered of replied": percent(scores.coverage),
+            "accuracy on answered": percent(scores.accuracy_on_answered),
+        }
 
     def _media(self) -> list[str]:
         if self.media is None:
@@ -252,7 +312,7 @@ class Card:
             "## What the model saw",
             "",
             *_table(
-                {f"answers with clips, {kinds[kind]}": count for kind, count in tokens.items()}
+                {f"replies with clips, {kinds[kind]}": count for kind, count in tokens.items()}
                 | {name.replace("_", " "): value for name, value in facts.items() if value not in (None, {})}
             ),
             *[line for fault in faults for line in ("", f"- {fault}")],

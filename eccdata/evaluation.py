@@ -80,7 +80,8 @@ def evaluate(
         progress: Called with (done, total, what); total is None while it is not known.
 
     Returns:
-        Counts of what is answered, failed and not asked; `complete` where everything is answered.
+        Counts of what has a reply, failed and was not asked, and the replies' scores; `complete` where every
+        question has a reply.
 
     Raises:
         EccdataError: For a mistake in what was asked for, before anything is asked.
@@ -159,7 +160,7 @@ def _evaluate(job: Job) -> Run:
             else "stopped"
             if stopped
             else "failures"
-            if counts.answered < counts.questions
+            if counts.replied < counts.questions
             else "done"
         )
         wall_s = round(time.perf_counter() - began, 3)
@@ -180,9 +181,10 @@ def _evaluate(job: Job) -> Run:
         run_id=session.run_id,
         folder=job.out,
         questions=counts.questions,
-        answered=counts.answered,
+        replied=counts.replied,
         failed=counts.failures,
         errors=dict(counts.errors),
+        scores=counts.scores,
         unasked=counts.questions - counts.written,
         asked=session.asked.asked,
         wall_s=wall_s,

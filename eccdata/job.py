@@ -80,7 +80,7 @@ class Job:
         """Pass the state of the asking on to the progress callback."""
         if self.progress is not None:
             failed = sum(asked.failures.values())
-            what = f"answered ({failed} failed)" if failed else "answered"
+            what = f"replied ({failed} failed)" if failed else "replied"
             self.progress(asked.done, asked.questions if asked.drained else self.limit, what)
 
     def identity(self) -> dict[str, Json]:

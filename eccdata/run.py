@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from eccdata.asking import PASSING
+from eccdata.results import Scores
 
 ERROR_CHARS = 400
 """A server may put a whole page into an error; the results have all of it."""
@@ -21,13 +22,14 @@ class Run:
         run_id: Twelve hex digits of the digest of its identity.
         folder: Where it is kept.
         questions: Questions that it is to ask.
-        answered: Questions with an answer.
+        replied: Questions with a reply.
         failed: Questions whose last try failed, by status; the next run asks them again.
         unasked: Questions that were not asked.
         asked: Requests that this session brought to an end.
         wall_s: Seconds that this session took.
         stopped: Why this session ended early; None where it did not.
         errors: What the first failure of each status said, first in the order of the questions.
+        scores: What the replies are worth; None where the protocol does not say which are correct.
         notes: What else has to be said, a sentence each.
 
     """
@@ -35,19 +37,20 @@ class Run:
     run_id: str
     folder: Path
     questions: int
-    answered: int
+    replied: int
     failed: Mapping[str, int]
     unasked: int
     asked: int
     wall_s: float
     stopped: str | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
+    scores: Scores | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether every question has an answer."""
-        return self.answered == self.questions
+        """Whether every question has a reply."""
+        return self.replied == self.questions
 
     @property
     def lasting(self) -> bool:
@@ -56,9 +59,13 @@ class Run:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.answered} of {self.questions} questions answered ({self.asked} requests in "
+            f"Replied: {self.replied} of {self.questions} questions ({self.asked} requests in "
             f"{self.wall_s:.1f} s); results in {self.folder}."
         ]
+        if self.scores is not None and self.scores.scored:
+            lines.append(
+                f"Answered: {self.scores}." if self.scores.answered is not None else f"Scored: {self.scores}."
+            )
         if self.stopped:
             lines.append(f"Stopped early: {self.stopped}")
         if self.failed:

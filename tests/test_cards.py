@@ -91,11 +91,18 @@ def test_a_card_holds_what_it_takes_to_do_it_again(tmp_path: Path) -> None:
     for said in (
         run.run_id,
         "complete",
-        "20 of 20 questions answered",
+        "20 of 20 questions replied",
+        "| accuracy, abstentions as wrong | 0.0% |",
+        "| coverage, answered of replied | 0.0% |",
+        "| accuracy on answered | none |",
+        "| decoding | does not apply",
+        "| prompt tokens | not told |",
         card["dataset"]["digest"],
         card["command"],
     ):
         assert said in text
+    assert "max_tokens" not in text
+    assert card["outcome"]["tokens"]["prompt_tokens"] is None
     assert not list(tmp_path.glob(".*"))
 
 

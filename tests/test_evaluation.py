@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +23,7 @@ from eccdata.errors import EccdataError
 from eccdata.evaluation import evaluate
 from eccdata.evaluator import Evaluator, Row
 from eccdata.requests import Decoding, Json, Request, Response, Status
+from eccdata.results import Scores
 from eccdata.run import Run
 from eccdata.systems.sglang import SGLang
 from support.questions import questions
@@ -146,7 +147,7 @@ def test_asks_every_question_once_and_writes_a_row_for_each(dataset: datasets.Da
     system = Toy(right)
     result = run(dataset, system, out)
     assert result.complete
-    assert (result.questions, result.answered, result.failed, result.unasked) == (48, 48, {}, 0)
+    assert (result.questions, result.replied, result.failed, result.unasked) == (48, 48, {}, 0)
     rows = rows_of(out)
     assert [row["question_id"] for row in rows] == dataset["question_id"][:]
     assert Counter(request.question_id for request in system.calls) == Counter(dataset["question_id"][:])
@@ -180,7 +181,7 @@ def test_a_finished_run_asks_nothing_and_writes_the_same_bytes(dataset: datasets
 def test_only_failures_are_asked_again(dataset: datasets.Dataset, out: Path) -> None:
     first = run(dataset, Toy(failing(3, 20)), out, concurrency=4)
     assert not first.complete
-    assert (first.answered, first.failed) == (46, {"timeout": 2})
+    assert (first.replied, first.failed) == (46, {"timeout": 2})
     failed = [row for row in rows_of(out) if row["status"] == "timeout"]
     assert [(row["correct"], row["reply"], row["error"], row["attempts"]) for row in failed] == [
         (None, None, "no luck", 3)
@@ -205,6 +206,32 @@ def test_what_fails_for_good_is_shown_and_not_advised_to_be_asked_again(
     assert "again to ask" not in said
 
 
+def test_scores_are_counted_along_and_the_same_when_made_from_the_store(
+    dataset: datasets.Dataset, out: Path
+) -> None:
+    def mixed(request: Request, number: int) -> Response:
+        # by question and not by number, which depends on who comes first
+        kind = dataset["question_id"].index(request.question_id) % 4
+        if kind == 0:
+            return Response(Status.TIMEOUT, error="late")
+        return replace(
+            right(request, number), text={1: "", 2: "wrong"}.get(kind, right(request, number).text)
+        )
+
+    for _ in range(2):
+        result = run(dataset, Toy(mixed), out)
+        assert result.scores == Scores(scored=36, answered=24, correct=12)
+        assert card_of(out)["outcome"]["scores"] == {
+            "scored": 36,
+            "answered": 24,
+            "correct": 12,
+            "accuracy": 12 / 36,
+            "coverage": 24 / 36,
+            "accuracy_on_answered": 0.5,
+        }
+    assert run(dataset, Toy(right), out, force=True, limit=12).scores == Scores(12, 12, 12)
+
+
 def test_a_run_can_be_extended(dataset: datasets.Dataset, out: Path) -> None:
     assert run(dataset, Toy(right), out, limit=10).questions == 10
     system = Toy(right)
@@ -225,7 +252,7 @@ def test_greedy_questions_that_are_the_same_are_asked_once(out: Path, wait_s: fl
     system = Toy(failing(2), wait_s=wait_s)
     result = run(dataset, system, out, protocol=Echo(by_name=False), concurrency=2)
     assert len(system.calls) == 2
-    assert (result.answered, result.failed) == (5, {"timeout": 5})
+    assert (result.replied, result.failed) == (5, {"timeout": 5})
     assert len({row["request_key"] for row in rows_of(out)}) == 2
 
 
@@ -306,7 +333,7 @@ def test_a_server_that_is_gone_is_not_asked_for_every_question(dataset: datasets
     assert "5 requests in a row failed" in result.stopped
     assert "connection refused" in result.stopped
     assert len(system.calls) <= 20
-    assert result.answered == 10
+    assert result.replied == 10
     assert result.unasked >= 28
     assert "connection refused" in str(result)
     assert len(rows_of(out)) == 48 - result.unasked
@@ -322,7 +349,7 @@ def test_what_makes_going_on_senseless_stops_the_run_and_keeps_everything(
 
     result = run(dataset, Toy(denied), out, concurrency=4)
     assert result.stopped == "The key is no longer taken."
-    assert result.answered == 10
+    assert result.replied == 10
     assert len(rows_of(out)) == 10
     assert run(dataset, Toy(right), out).complete
 
@@ -348,7 +375,7 @@ def test_works_inside_a_running_loop(dataset: datasets.Dataset, out: Path) -> No
 def test_progress_is_reported(dataset: datasets.Dataset, out: Path) -> None:
     seen: list[tuple[int, int | None, str]] = []
     run(dataset, Toy(failing(1)), out, progress=lambda *state: seen.append(state))
-    assert (48, 48, "answered (1 failed)") in seen
+    assert (48, 48, "replied (1 failed)") in seen
     assert all(done <= 48 for done, _, _ in seen)
 
 
@@ -441,7 +468,7 @@ def test_ends_promptly_on_a_signal_and_goes_on_later(tmp_path: Path, number: sig
         assert time.monotonic() - began < 10
     assert process.returncode == (-number if number == signal.SIGINT else 128 + number)
     if number == signal.SIGINT:
-        assert "KeyboardInterrupt: 99 of 400 questions answered" in said
+        assert "KeyboardInterrupt: Replied: 99 of 400 questions" in said
     assert len(rows_of(out)) == 99
     card = card_of(out)
     assert card["sessions"][0]["outcome"] == "interrupted"
@@ -506,7 +533,7 @@ def test_rows_that_hold_several_questions(dataset: datasets.Dataset, out: Path) 
                 }
 
     result = run(dataset, Toy(right), out, protocol=Twice(), limit=31)
-    assert (result.questions, result.answered) == (31, 31)
+    assert (result.questions, result.replied) == (31, 31)
     assert [row["question_id"][-1] for row in rows_of(out)] == [*"01" * 15, "0"]
 
 

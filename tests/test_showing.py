@@ -152,7 +152,7 @@ def test_a_server_that_sees_something_else_stops_the_run(fault: str, release: Pa
     eyes = replace(eyes, seen=[])
     stopped = run(release, tmp_path / "run", eyes)
     assert not stopped.complete
-    assert stopped.answered == 0, "what a model saw wrongly is no answer"
+    assert stopped.replied == 0, "what a model saw wrongly is no answer"
     assert "The token audit failed at question" in str(stopped.stopped)
     assert reason in str(stopped.stopped)
     assert len(eyes.seen) <= 2 * 3, "it stops early"

@@ -18,6 +18,8 @@ class System(Protocol):
 
     # `reads_media: ClassVar[bool] = True`, where it has one, says that it takes a request's clips: they are then made
     # ready to be sent, and its count of vision tokens is held against what they must cost.
+    # `decodes: ClassVar[bool] = False`, where it has one, says that it generates no text: a request's decoding does not
+    # apply to it, and the card says so.
 
     @property
     def label(self) -> str:

@@ -44,6 +44,7 @@ class Memory(ABC):
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
+    decodes: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, alphabet_size: int) -> State:
