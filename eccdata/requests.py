@@ -164,3 +164,15 @@ class Response:
     latency_s: float | None = None
     attempts: int = 1
     error: str | None = None
+
+
+MOST_TOKENS = 2**31 - 1
+"""What a column of the results holds; more tokens than that no reply has."""
+
+
+def token_count(value: Json) -> int | None:
+    """A count of tokens as somebody else states it; None where that cannot be one: no integer from 0 to 2³¹ - 1."""
+    # True is an int to Python
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
+        return None
+    return value

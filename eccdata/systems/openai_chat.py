@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from eccdata.media import Media, parts_with_media
-from eccdata.requests import Json, Request, Response, Status
+from eccdata.requests import Json, Request, Response, Status, token_count
 
 RETRIED_HTTP = frozenset({408, 409, 425, 429})
 """HTTP statuses below 500 that another try may mend; from 500 on, all of them."""
@@ -128,21 +128,22 @@ def _read_completion(reply: Any, latency_s: float, attempts: int, token_limit: i
     if not (_is_text(text) and _is_text(reasoning) and _is_text(finish_reason)):
         found = [text, reasoning, finish_reason]
         return Failure(Status.MALFORMED, f"text expected, found {found!r:.200}", retry=True)
-    usage = reply.get("usage") or {}
-    prompt_details = usage.get("prompt_tokens_details") or {}
-    completion_details = usage.get("completion_tokens_details") or {}
+    # Counts that cannot be read cost no answer.
+    usage = _fields(reply.get("usage"))
+    prompt_details = _fields(usage.get("prompt_tokens_details"))
+    completion_details = _fields(usage.get("completion_tokens_details"))
     reasoning_tokens = usage.get("reasoning_tokens")
     return Response(
         Status.TRUNCATED if finish_reason == "length" else Status.OK,
         text=text or "",
         reasoning=reasoning or None,
         finish_reason=finish_reason,
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
-        reasoning_tokens=_count(completion_details.get("reasoning_tokens", reasoning_tokens)),
-        cached_tokens=_count(prompt_details.get("cached_tokens")),
-        image_tokens=_count(prompt_details.get("image_tokens")),
-        video_tokens=_count(prompt_details.get("video_tokens")),
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        completion_tokens=token_count(usage.get("completion_tokens")),
+        reasoning_tokens=token_count(completion_details.get("reasoning_tokens", reasoning_tokens)),
+        cached_tokens=token_count(prompt_details.get("cached_tokens")),
+        image_tokens=token_count(prompt_details.get("image_tokens")),
+        video_tokens=token_count(prompt_details.get("video_tokens")),
         token_limit=token_limit,
         latency_s=latency_s,
         attempts=attempts,
@@ -153,8 +154,8 @@ def _is_text(value: Any) -> bool:
     return value is None or isinstance(value, str)
 
 
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+def _fields(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _read_error(http_status: int, error: str) -> Failure:

@@ -96,6 +96,46 @@ def test_vision_tokens_are_read_where_they_are_told() -> None:
     assert (response.image_tokens, response.video_tokens) == (None, 256)
 
 
+@pytest.mark.parametrize("count", [-1, True, False, 2**31, 2**40, 1e30, 5.0, 5.7, "ten", [1], {}, None])
+def test_counts_that_cannot_be_are_not_taken(count: Any) -> None:
+    reply = completion("{0}")
+    details = {"cached_tokens": count, "image_tokens": count, "video_tokens": count}
+    reply["usage"] = {
+        "prompt_tokens": count,
+        "completion_tokens": count,
+        "prompt_tokens_details": details,
+        "completion_tokens_details": {"reasoning_tokens": count},
+    }
+    expected = Response(
+        Status.OK, text="{0}", finish_reason="stop", token_limit=64, latency_s=0.5, attempts=2
+    )
+    assert read(reply) == expected
+
+
+def test_the_largest_counts_are_taken() -> None:
+    found = read(completion("{0}", prompt_tokens=2**31 - 1))
+    assert isinstance(found, Response)
+    assert (found.prompt_tokens, found.completion_tokens) == (2**31 - 1, 4)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        [1, 2],
+        "x",
+        7,
+        True,
+        {"prompt_tokens_details": "x", "completion_tokens_details": [1], "prompt_tokens": 9},
+    ],
+)
+def test_a_good_reply_is_kept_whatever_its_usage_is(usage: Any) -> None:
+    found = read({**completion("{0}"), "usage": usage})
+    assert isinstance(found, Response)
+    assert (found.status, found.text) == (Status.OK, "{0}")
+    assert found.prompt_tokens == (9 if isinstance(usage, dict) else None)
+    assert found.completion_tokens is found.reasoning_tokens is found.cached_tokens is None
+
+
 def test_an_answer() -> None:
     reply = completion("{0}", prompt_tokens=9, completion_tokens=3)
     reply["usage"]["prompt_tokens_details"] = {"cached_tokens": 5}
@@ -159,7 +199,6 @@ def test_answers_of_every_form(reply: Any, status: Status, text: str, reasoning:
         {"choices": [{"message": {"content": None}}]},
         {"choices": [{"message": {"content": 7}}]},
         {"choices": [{"message": {"content": [1]}}]},
-        {"choices": [{"message": {"content": "a"}}], "usage": [1]},
         {"error": {"message": "out of memory"}},
         orjson.dumps(completion("{0}"))[:-3],
     ],
