@@ -192,7 +192,7 @@ def _evaluate(job: Job) -> Run:
         notes=(*job.notes, *(job.showing.notes() if job.showing is not None else ())),
     )
     if ended.signal is not None:
-        raise background.stop_caller(ended.signal, str(run))
+        raise background.stop_caller(ended.signal, run.interruption)
     return run
 
 
@@ -263,8 +263,8 @@ def _how_to_go_on(changed: list[str]) -> str:
         else ""
     )
     return (
-        "Start the server as it was, or accept the changed one (accept_changed_server): earlier answers stay, "
-        f"the rest is asked of it.{hint}"
+        "Start the server as it was, or accept the changed one (--accept-server; in Python "
+        f"accept_changed_server=True): earlier answers stay, the rest is asked of it.{hint}"
     )
 
 

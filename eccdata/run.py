@@ -25,7 +25,7 @@ class Run:
         replied: Questions with a reply.
         failed: Questions whose last try failed, by status; the next run asks them again.
         unasked: Questions that were not asked.
-        asked: Requests that this session brought to an end.
+        asked: Questions that this session asked, retries not counted; the same question twice counts once.
         wall_s: Seconds that this session took.
         stopped: Why this session ended early; None where it did not.
         errors: What the first failure of each status said, first in the order of the questions.
@@ -57,9 +57,15 @@ class Run:
         """Whether all that is missing are failures that asking once more would not mend."""
         return bool(self.failed) and not self.unasked and not PASSING & self.failed.keys()
 
+    @property
+    def interruption(self) -> str:
+        """What an interrupt leaves of it, in one line."""
+        kept = f"Interrupted: the replies to {self.replied} of {self.questions} questions are kept in {self.folder}."
+        return kept if self.complete else f"{kept} Run the same command again to ask the rest."
+
     def __str__(self) -> str:
         lines = [
-            f"Replied: {self.replied} of {self.questions} questions ({self.asked} requests in "
+            f"Replied: {self.replied} of {self.questions} questions ({self.asked} asked now, in "
             f"{self.wall_s:.1f} s); results in {self.folder}."
         ]
         if self.scores is not None and self.scores.scored:

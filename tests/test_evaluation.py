@@ -305,6 +305,7 @@ def test_a_changed_server_is_refused_unless_accepted(dataset: datasets.Dataset, 
     with pytest.raises(EccdataError, match="not the one") as caught:
         run(dataset, Toy(right, version=2), out)
     assert "version: 1 → 2" in str(caught.value)
+    assert "--accept-server; in Python accept_changed_server=True" in str(caught.value)
     assert len(rows_of(out)) == 20
     system = Toy(right, version=2)
     result = run(dataset, system, out, accept_changed_server=True)
@@ -468,11 +469,44 @@ def test_ends_promptly_on_a_signal_and_goes_on_later(tmp_path: Path, number: sig
         assert time.monotonic() - began < 10
     assert process.returncode == (-number if number == signal.SIGINT else 128 + number)
     if number == signal.SIGINT:
-        assert "KeyboardInterrupt: Replied: 99 of 400 questions" in said
+        assert "KeyboardInterrupt: Interrupted: the replies to 99 of 400 questions are kept" in said
     assert len(rows_of(out)) == 99
     card = card_of(out)
     assert card["sessions"][0]["outcome"] == "interrupted"
     assert card["outcome"]["unasked"] == 301
+
+
+def test_an_interrupted_command_says_in_one_line_what_is_kept_and_draws_no_bars_into_a_log(
+    tmp_path: Path,
+) -> None:
+    asked: list[str] = []
+
+    def handler(call: Call) -> Reply:
+        known = models(call)
+        if known is None:
+            asked.append(call.prompt)
+        return known or Reply(completion(answer_to(call.prompt)), delay_s=0.0 if len(asked) <= 5 else 30.0)
+
+    (tmp_path / "release").mkdir()
+    questions(40).to_parquet(tmp_path / "release" / "test.parquet")
+    with serve(handler) as url:
+        command = [sys.executable, "-m", "eccdata", "evaluate", "release", "-s", "sglang", "--base-url", url]
+        process = subprocess.Popen(
+            [*command, "--concurrency", "1", "--out", "run"],
+            cwd=tmp_path,
+            env={**os.environ, "HF_HOME": str(tmp_path / "hub")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + 60
+        while len(asked) < 6 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGINT)
+        shown, said = process.communicate(timeout=30)
+    assert (process.returncode, shown) == (130, "")
+    kept = "Interrupted: the replies to 5 of 40 questions are kept in run. "
+    assert said == kept + "Run the same command again to ask the rest.\n"
 
 
 def test_releases_are_opened_from_their_folder(tmp_path: Path) -> None:
