@@ -24,7 +24,7 @@ import pytest
 from eccdata.analysis import tables
 from support.results import SCHEMA, write_run
 
-MODELS = 60
+MODELS = 20
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 STREAMS, QUERIES = 20, 16
 LIMITS = {"accuracy": 90, "compression": 60, "calibration": 90, "payoff": 70, "coverage": 110}
@@ -33,7 +33,7 @@ LIMITS = {"accuracy": 90, "compression": 60, "calibration": 90, "payoff": 70, "c
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make 1.15 million responses: 60 models, 3 arms, and the paper's 10 lengths, 2 bands, 20 streams, 16 questions."""
+    """Make 0.38 million responses: 20 models, 3 arms, and the paper's 10 lengths, 2 bands, 20 streams, 16 questions."""
     folder = tmp_path_factory.mktemp("results")
     cells = [(length, band, s) for length, band, s in product(LENGTHS, ("low", "max"), range(STREAMS))]
     names = [f"text-L{length:04d}-{band}-s{s:02d}" for length, band, s in cells]
