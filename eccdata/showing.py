@@ -106,7 +106,7 @@ class _Audited:
             return response
         raise EccdataError(
             f"The token audit failed at question {request.question_id!r}: {fault} What the server makes of clips must "
-            "be set right; or go on all the same (accept_audit_failures)."
+            "be set right; or go on all the same (--accept-audit; in Python accept_audit_failures=True)."
         )
 
 

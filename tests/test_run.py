@@ -30,6 +30,12 @@ def test_a_complete_run_says_nothing_of_going_on() -> None:
     assert AGAIN not in str(of())
 
 
+def test_questions_are_not_called_requests_since_a_question_may_take_several() -> None:
+    said = str(of(asked=7))
+    assert "10 of 10 questions (7 asked now, in 1.0 s)" in said
+    assert "request" not in said
+
+
 def test_what_replies_are_worth_is_told_in_the_words_of_the_tables() -> None:
     said = str(of(scores=Scores(scored=10, answered=8, correct=6)))
     assert "Replied: 10 of 10 questions" in said
