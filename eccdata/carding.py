@@ -8,7 +8,8 @@ from pathlib import Path
 from eccdata import cards, provenance
 from eccdata.job import Job, Session, fields
 from eccdata.results import TOKENS, Counts
-from eccdata.systems.server_facts import told, without_credentials
+from eccdata.systems.masking import without_credentials
+from eccdata.systems.server_facts import told
 
 LIBRARIES = ("aiohttp", "datasets", "duckdb", "huggingface-hub", "numpy", "orjson", "polars", "pyarrow")
 

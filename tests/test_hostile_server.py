@@ -90,3 +90,55 @@ def test_counts_that_cannot_be_and_are_stored_already_do_not_stop_the_results(
     columns = columns_of(out)
     assert columns["prompt_tokens"] == [9] * 16
     assert columns["completion_tokens"] == columns["cached_tokens"] == [None] * 16
+
+
+KEY = "sk-very-secret-0123456789"
+
+
+def echoing(call: Call) -> Reply:
+    """Says the key wherever it can be said."""
+    if call.path == "/server_info":
+        said = {
+            "version": "1",
+            "note": f"asked with {KEY}",
+            f"of {KEY}": 1,
+            "list": [f"x{KEY}", {"deep": KEY}],
+            "json": f'["a", "{KEY}"]',
+        }
+        return Reply(said)
+    if call.path == "/model_info":
+        return Reply({"model_path": f"org/{KEY}"})
+    if call.path == "/v1/models":
+        return Reply({"data": [{"id": f"m-{KEY}", "object": "model", "owned_by": KEY}]})
+    if call.path != "/v1/chat/completions":
+        return Reply(b"", status=404)
+    kind = sum(call.body) % 6
+    if kind == 0:
+        return Reply(f"{'x' * 485} {KEY}".encode(), status=400)
+    if kind == 1:
+        return Reply({"error": {"message": f"bad key {KEY}"}}, status=400)
+    if kind == 2:
+        return Reply(completion(None, finish_reason=f"because {KEY}"))
+    if kind == 3:
+        return Reply(
+            {"choices": [{"message": {"content": "", "refusal": KEY}, "finish_reason": "content_filter"}]}
+        )
+    return Reply(completion(f"{{0}} {KEY}", reasoning=f"hm {KEY}", finish_reason=f"stop {KEY}"))
+
+
+def test_the_key_is_written_nowhere_wherever_it_is_echoed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    result = run(questions(64), echoing, tmp_path / "run")
+    assert result.replied
+    assert {"invalid_request", "malformed", "refused"} <= result.failed.keys()
+    assert KEY not in str(result)
+    columns = columns_of(tmp_path / "run")
+    # Read as values: Parquet is compressed, and compression would hide what this looks for.
+    assert KEY[:12] not in repr(columns)
+    assert "{0} ***" in columns["reply"]
+    assert set(columns["model"]) == {"m-***"}
+    for path in (tmp_path / "run").rglob("*"):
+        if path.is_file():
+            assert KEY[:12].encode() not in path.read_bytes(), path

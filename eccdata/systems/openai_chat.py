@@ -15,9 +15,12 @@ import orjson
 
 from eccdata.media import Media, parts_with_media
 from eccdata.requests import Json, Request, Response, Status, token_count
+from eccdata.systems.masking import Mask
 
 RETRIED_HTTP = frozenset({408, 409, 425, 429})
 """HTTP statuses below 500 that another try may mend; from 500 on, all of them."""
+
+NO_SECRETS = Mask()
 
 ERROR_CHARS = 500
 """How much of a server's error text is kept."""
@@ -98,18 +101,26 @@ class Failure:
 
 
 def read(
-    http_status: int, content: bytes, *, latency_s: float, attempts: int, token_limit: int
+    http_status: int,
+    content: bytes,
+    *,
+    latency_s: float,
+    attempts: int,
+    token_limit: int,
+    mask: Mask = NO_SECRETS,
 ) -> Response | Failure:
     """What one HTTP reply says; latency, attempts and token limit go into the response as they are."""
     if http_status != 200:
-        return _read_error(http_status, error_text(content))
+        return _read_error(http_status, error_text(content, mask))
     try:
-        return _read_completion(orjson.loads(content), latency_s, attempts, token_limit)
+        return _read_completion(orjson.loads(content), latency_s, attempts, token_limit, mask)
     except (ValueError, LookupError, TypeError, AttributeError):
-        return Failure(Status.MALFORMED, f"no chat completion: {error_text(content)}", retry=True)
+        return Failure(Status.MALFORMED, f"no chat completion: {error_text(content, mask)}", retry=True)
 
 
-def _read_completion(reply: Any, latency_s: float, attempts: int, token_limit: int) -> Response | Failure:
+def _read_completion(
+    reply: Any, latency_s: float, attempts: int, token_limit: int, mask: Mask
+) -> Response | Failure:
     choice = reply["choices"][0]
     message = choice["message"]
     finish_reason = choice.get("finish_reason")
@@ -120,14 +131,14 @@ def _read_completion(reply: Any, latency_s: float, attempts: int, token_limit: i
         text = "".join(part.get("text", "") for part in text)
     if finish_reason == "content_filter" or (text is None and message.get("refusal")):
         why = message.get("refusal") or text or "withheld by a content filter"
-        return Failure(Status.REFUSED, shortened(str(why)), retry=False)
+        return Failure(Status.REFUSED, shortened(str(why), mask), retry=False)
     if finish_reason in ("abort", "error"):
         return Failure(Status.SERVER_ERROR, f"the server ended the reply: {finish_reason}", retry=True)
     if text is None and not reasoning and finish_reason != "length":
         return Failure(Status.MALFORMED, "a message without content", retry=True)
     if not (_is_text(text) and _is_text(reasoning) and _is_text(finish_reason)):
         found = [text, reasoning, finish_reason]
-        return Failure(Status.MALFORMED, f"text expected, found {found!r:.200}", retry=True)
+        return Failure(Status.MALFORMED, f"text expected, found {mask(repr(found)):.200}", retry=True)
     # Counts that cannot be read cost no answer.
     usage = _fields(reply.get("usage"))
     prompt_details = _fields(usage.get("prompt_tokens_details"))
@@ -135,9 +146,9 @@ def _read_completion(reply: Any, latency_s: float, attempts: int, token_limit: i
     reasoning_tokens = usage.get("reasoning_tokens")
     return Response(
         Status.TRUNCATED if finish_reason == "length" else Status.OK,
-        text=text or "",
-        reasoning=reasoning or None,
-        finish_reason=finish_reason,
+        text=mask.reply(text) if text else "",
+        reasoning=mask.reply(reasoning) if reasoning else None,
+        finish_reason=mask(finish_reason) if finish_reason else finish_reason,
         prompt_tokens=token_count(usage.get("prompt_tokens")),
         completion_tokens=token_count(usage.get("completion_tokens")),
         reasoning_tokens=token_count(completion_details.get("reasoning_tokens", reasoning_tokens)),
@@ -212,19 +223,19 @@ def room_left(error: str) -> int | None:
     return None if ceiling is None else int(ceiling[1])
 
 
-def error_text(content: bytes) -> str:
+def error_text(content: bytes, mask: Mask = NO_SECRETS) -> str:
     """The message inside an error's body, in whichever form servers send it; otherwise the body's beginning."""
     try:
-        said = orjson.loads(content)
+        said = mask.everywhere(orjson.loads(content))
     except ValueError:
-        return shortened(content.decode("utf-8", "replace"))
+        return shortened(content.decode("utf-8", "replace"), mask)
     for name in ("error", "message", "detail"):
         if isinstance(said, dict) and said.get(name):
             said = said[name]
     return shortened(said if isinstance(said, str) else orjson.dumps(said).decode())
 
 
-def shortened(text: str) -> str:
-    """One line of at most `ERROR_CHARS` characters."""
-    line = " ".join(text.split()) or "(nothing)"
+def shortened(text: str, mask: Mask = NO_SECRETS) -> str:
+    """One line of at most `ERROR_CHARS` characters, masked before it is cut: half a secret would not be found."""
+    line = " ".join(mask(text).split()) or "(nothing)"
     return line if len(line) <= ERROR_CHARS else line[: ERROR_CHARS - 1] + "…"

@@ -5,17 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
 from eccdata.requests import Json
-
-_SECRET = re.compile(
-    r"(?i)(^|_)(api_?key|keys?|token|secret|password|passwd|credentials?|authorization|auth|cookie)($|_[ab]$)"
-    r"|key_?file|(^|_)key_(password|id)|watermark_key|keyfile_password"
-)
-"""Names of fields that may hold a secret: neither told nor part of a fingerprint."""
+from eccdata.systems.masking import MASKED, is_secret, plain, without_secrets
 
 # The launch command repeats all arguments, secrets among them, in one string.
 _UNTOLD = re.compile(
@@ -49,16 +43,27 @@ _OPERATIONAL = re.compile(
 def told(info: Json) -> Json:
     """A server's account of itself as the card may show it: without secrets and without where it runs."""
     if isinstance(info, Mapping):
+        named = info.get("name", info.get("key"))
+        hides = isinstance(named, str) and is_secret(named)
         return {
-            str(name): told(value)
+            str(name): MASKED if hides and name == "value" else told(value)
             for name, value in sorted(info.items())
-            if not _SECRET.search(str(name)) and not _UNTOLD.search(str(name))
+            if not is_secret(str(name)) and not _UNTOLD.search(plain(str(name)))
         }
     if isinstance(info, list | tuple):
-        return [told(value) for value in info]
+        return [
+            MASKED if index and _announces(info[index - 1], len(info)) else told(value)
+            for index, value in enumerate(info)
+        ]
     if isinstance(info, str):
-        return told(orjson.loads(info)) if _is_json_object(info) else without_credentials(info)
+        parsed = _json(info)
+        return without_secrets(info) if parsed is None else told(parsed)
     return info
+
+
+def _announces(before: Json, of: int) -> bool:
+    """Whether what follows in a list of so many entries is a secret: `--api-key` in a command, a name in a pair."""
+    return isinstance(before, str) and is_secret(before) and (of == 2 or before.startswith("-"))
 
 
 def decisive(info: Json) -> dict[str, Any]:
@@ -72,23 +77,15 @@ def decisive(info: Json) -> dict[str, Any]:
     }
 
 
-def _is_json_object(text: str) -> bool:
+def _json(text: str) -> Json:
+    """The object or list that a text is; None where it is neither."""
     # Options such as --model-loader-extra-config hold JSON, and secrets may stand in it.
+    if not text.lstrip().startswith(("{", "[")):
+        return None
     try:
-        return text.startswith("{") and isinstance(orjson.loads(text), dict)
+        return orjson.loads(text)
     except ValueError:
-        return False
-
-
-def without_credentials(text: str) -> str:
-    """A URL without user name and password; any other text as it is."""
-    if "://" not in text or "@" not in text:
-        return text
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return text
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        return None
 
 
 def differences(old: Mapping[str, Json], new: Mapping[str, Json], prefix: str = "") -> list[str]:

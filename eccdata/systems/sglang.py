@@ -21,7 +21,8 @@ from eccdata.requests import Json, Request, Response, Status
 from eccdata.systems import openai_chat
 from eccdata.systems.checkpoint import checkpoint_facts
 from eccdata.systems.deadlines import Deadlines
-from eccdata.systems.server_facts import decisive, differences, told, without_credentials
+from eccdata.systems.masking import Mask, without_credentials
+from eccdata.systems.server_facts import decisive, differences, told
 
 CONNECT_TIMEOUT_S = 30.0
 PROBE_TIMEOUT_S = 30.0
@@ -42,6 +43,7 @@ class _Connected:
     deadlines: Deadlines | None = None
     chat: URL = field(default_factory=URL)
     key: str = ""
+    mask: Mask = field(default_factory=Mask)
     model: str = ""
     about: Mapping[str, Json] = field(default_factory=dict)
     fingerprint: Mapping[str, Json] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class SGLang:
     @property
     def label(self) -> str:
         """The model's name."""
-        return self._now.model or self.model or "model"
+        return self._now.mask(self._now.model or self.model or "model")
 
     async def open(self) -> None:
         """Find the server, wait until it has started, and read what it says of itself.
@@ -120,6 +122,7 @@ class SGLang:
         """
         now = self._now
         now.key = os.environ.get(self.api_key_env, "").strip()
+        now.mask = self._own_secrets(now.key)
         # All that aiohttp would add by itself, and once for all requests.
         headers = {
             "Accept": "application/json",
@@ -152,11 +155,14 @@ class SGLang:
                     f"{self._where()} does not answer within {PROBE_TIMEOUT_S:g} s."
                 ) from error
             if isinstance(error, aiohttp.ClientError | OSError):
-                said = openai_chat.shortened(self._without_key(str(error)) or type(error).__name__)
+                said = openai_chat.shortened(str(error) or type(error).__name__, now.mask)
                 raise EccdataError(
                     f"{self._where()} cannot be reached: {said}. Is it running, and is the base URL right? "
                     "A server that is still loading its model may not listen yet."
                 ) from error
+            if isinstance(error, EccdataError):
+                # a server's words and lists are quoted
+                raise EccdataError(now.mask(str(error))) from None
             raise
 
     async def close(self) -> None:
@@ -195,8 +201,7 @@ class SGLang:
                 return outcome
             if outcome.denied:
                 raise EccdataError(
-                    f"{self._where()} no longer takes the API key in ${self.api_key_env}: "
-                    f"{self._without_key(outcome.error)}"
+                    f"{self._where()} no longer takes the API key in ${self.api_key_env}: {outcome.error}"
                 )
             if outcome.room is not None and outcome.room < limit:
                 # The prompt fits, the limit does not: ask again with the room that is left.
@@ -209,7 +214,7 @@ class SGLang:
                     latency_s=time.perf_counter() - started,
                     attempts=attempts,
                     token_limit=limit,
-                    error=self._without_key(outcome.error),
+                    error=outcome.error,
                 )
             longest_s = min(self.backoff_limit_s, self.backoff_s * 2.0**retries)
             retries += 1
@@ -245,6 +250,7 @@ class SGLang:
                 latency_s=time.perf_counter() - started,
                 attempts=attempts,
                 token_limit=limit,
+                mask=now.mask,
             )
             return outcome, 0.0 if reply.status == 200 else _retry_after_s(reply.headers.get("Retry-After"))
         except TimeoutError as error:
@@ -254,7 +260,8 @@ class SGLang:
             if isinstance(error, aiohttp.ClientConnectorError):
                 now.suspect = True
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            return openai_chat.Failure(Status.TRANSPORT_ERROR, openai_chat.shortened(what), retry=True), 0.0
+            said = openai_chat.shortened(what, now.mask)
+            return openai_chat.Failure(Status.TRANSPORT_ERROR, said, retry=True), 0.0
 
     async def _look_again(self) -> None:
         now = self._now
@@ -268,7 +275,8 @@ class SGLang:
                 raise problem(
                     f"{self._where()} went away, and what came back is another server:",
                     changed,
-                    "Start the one from before, or run again and accept the changed server.",
+                    "Start the one from before, or run again and accept the changed server (--accept-server; in Python "
+                    "accept_changed_server=True).",
                 )
             now.suspect = False
 
@@ -278,8 +286,9 @@ class SGLang:
         now = self._now
         await self._wait_until_started()
         now.model, served = await self._choose_model()
-        now.about = await self._account(served)
-        now.fingerprint = self._fingerprint(now.model, now.about)
+        account = await self._account(served)
+        now.about = now.mask.everywhere(account)
+        now.fingerprint = self._fingerprint(now.model, account)
 
     async def _wait_until_started(self) -> None:
         """Wait while /health says 503, which SGLang does until its model is loaded."""
@@ -346,10 +355,10 @@ class SGLang:
             status, content = await self._get(path)
             try:
                 found = orjson.loads(content) if status == 200 else None
-            except ValueError:
-                found = None
-            if isinstance(found, dict):
-                account[name] = told(found)
+                if isinstance(found, dict):
+                    account[name] = told(found)
+            except (ValueError, RecursionError):
+                continue  # no account of itself, or one nested past reading
         place = self.checkpoint or _place(account)
         facts = await asyncio.to_thread(checkpoint_facts, place) if place else {}
         if facts:
@@ -367,7 +376,8 @@ class SGLang:
             fields = decisive(account.get(name))
             if fields:
                 fingerprint["served" if name == "model" else name] = fields
-        return fingerprint
+        masked: dict[str, Json] = self._now.mask.everywhere(fingerprint)
+        return masked
 
     async def _get(self, path: str, when_down: int = 0) -> tuple[int, bytes]:
         """Fetch a page: HTTP status and content. A server error other than `when_down` counts as no answer."""
@@ -386,8 +396,10 @@ class SGLang:
     def _where(self) -> str:
         return f"The server at {without_credentials(self.base_url)}"
 
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._now.key, "***") if self._now.key else text
+    def _own_secrets(self, key: str) -> Mask:
+        url = URL(self.base_url)
+        basic = aiohttp.BasicAuth(url.user or "", url.password or "").encode() if url.password else ""
+        return Mask(key, url.password or "", basic.removeprefix("Basic "))
 
 
 def _place(account: Mapping[str, Json]) -> str | None:

@@ -321,6 +321,7 @@ def test_a_server_that_came_back_as_another_is_noticed() -> None:
     with pytest.raises(EccdataError, match="came back is another server") as caught:
         asyncio.run(ask_across_a_restart(2))
     assert "server_info.random_seed: 1 → 2" in str(caught.value)
+    assert "--accept-server; in Python accept_changed_server=True" in str(caught.value)
 
 
 @pytest.mark.parametrize(
