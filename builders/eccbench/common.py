@@ -17,6 +17,9 @@ from eccdata.streams.bands import Stream, low_entropy_stream, max_entropy_stream
 from eccdata.streams.queries import Query
 from eccdata.streams.seeding import generator
 
+from . import limits
+from .limits import above
+
 BANDS = ("low", "max")
 ANSWERS = datasets.ClassLabel(names=["yes", "no"])
 """Label 0 is yes, as in the prompt's `{0}`."""
@@ -28,8 +31,8 @@ class MembershipConfig(BuilderConfig):
     """Settings of membership queries.
 
     Attributes:
-        queries: Queries a stream, half of them positive.
-        candidate_lengths: Symbols of the shortest and of the longest candidates.
+        queries: Queries a stream, half of them positive; at most 4,096.
+        candidate_lengths: Symbols of the shortest and of the longest candidates; at most 64.
         alphabet_size: How many symbols there are.
 
     """
@@ -43,20 +46,44 @@ class MembershipConfig(BuilderConfig):
         found = super().problems()
         if self.queries < 2 or self.queries % 2:
             found.append(f"queries={self.queries}: must be even and at least 2, for half are positive")
+        found += above("queries", [self.queries], limits.STREAM_QUERIES)
         shortest, longest = self.candidate_lengths
         if not 1 <= shortest <= longest:
             found.append(
                 f"candidate_lengths={shortest},{longest}: must be the shortest and the longest, from 1 on"
             )
+        found += above("candidate_lengths", [longest], limits.CANDIDATE_SYMBOLS)
         if not 2 <= self.alphabet_size <= 256:
             found.append(f"alphabet_size={self.alphabet_size}: must be 2 to 256")
         return found
 
     def wrong_lengths(self, setting: str, lengths: Sequence[int], at_least: int) -> list[str]:
-        """What is wrong with stream lengths: too short, or twice there."""
-        return [
+        """What is wrong with stream lengths: too short, too long, or twice there."""
+        shortest, longest = self.candidate_lengths
+        found = [
             f"{setting}={length}: must be at least {at_least}" for length in lengths if length < at_least
-        ] + repeated(setting, lengths)
+        ]
+        found += above(setting, lengths, limits.STREAM_SYMBOLS)
+        if not found:
+            sizes = max(1, longest - shortest + 1)
+            found += above(
+                setting, lengths, limits.STREAM_WINDOWS // sizes, f"with {sizes} lengths of candidates"
+            )
+        return found + repeated(setting, lengths)
+
+    def wrong_streams(
+        self, setting: str, streams: int, lengths: Sequence[int], *, rows_a_stream: int
+    ) -> list[str]:
+        """What is wrong with how many streams a cell has: none, or more than can be made together."""
+        if streams < 1:
+            return [f"{setting}={streams}: must be at least 1"]
+        most = limits.CELL_QUESTIONS // max(1, self.queries)
+        if streams > most:
+            return above(setting, [streams], max(1, most), f"with {self.queries} queries a stream")
+        # a length that is too long for any stream is told already
+        longest = max((length for length in lengths if length <= limits.STREAM_SYMBOLS), default=1)
+        most = limits.CELL_SYMBOLS // (max(1, longest) * max(1, rows_a_stream))
+        return above(setting, [streams], max(1, most), f"with streams of {longest} symbols")
 
 
 def repeated(setting: str, values: Iterable[str | int]) -> list[str]:

@@ -36,10 +36,11 @@ class EasyHumanTextConfig(MembershipConfig):
     """Settings of `easyhuman-text`.
 
     Attributes:
-        lengths: Symbols of the streams.
+        lengths: Symbols of the streams; at most 2^20.
         structures: `repeating-pattern` repeats a uniformly drawn motif, `counting-disruption` a count by one.
         streams: Streams of each length and structure. The paper does not say how many; with seven there are 224
-            questions a length, and its open models' accuracies at length 256 are multiples of 1/224.
+            questions a length, and its open models' accuracies at length 256 are multiples of 1/224. At most as in
+            `text`.
 
     """
 
@@ -57,8 +58,7 @@ class EasyHumanTextConfig(MembershipConfig):
             if s not in STRUCTURES
         ]
         found += repeated("structures", self.structures)
-        if self.streams < 1:
-            found.append(f"streams={self.streams}: must be at least 1")
+        found += self.wrong_streams("streams", self.streams, self.lengths, rows_a_stream=self.queries)
         found += [f"{name}: names none" for name in ("lengths", "structures") if not getattr(self, name)]
         if self.alphabet_size < max(MOTIF_LENGTHS):
             found.append(

@@ -17,7 +17,7 @@ from eccdata.video.lanes import LaneMode
 from .common import SYMBOLS, repeated, stream_name
 from .easyhuman_text import EasyHumanTextConfig, deviation_values, easyhuman_queries
 from .video_checks import video_problems
-from .video_common import features, video_cells, video_findings, video_rows, wrong_alphabet
+from .video_common import features, video_cells, video_findings, video_rows, wrong_alphabet, wrong_sizes
 from .video_questions import VARIANTS, Main, shown_questions
 
 
@@ -26,7 +26,7 @@ class EasyHumanVideoConfig(EasyHumanTextConfig):
     """Settings of `easyhuman-video`; those of `easyhuman-text` have the same meaning here.
 
     Attributes:
-        lengths: Frames of the streams, one a symbol.
+        lengths: Frames of the streams, one a symbol; at most 2^20 in all rows of one stream.
         lanes: As in `video-sequential`.
         variants: Which kinds of negatives. With both, half of the pairs of a positive and a negative are of each:
             then there are 224 questions, and the paper's open models' accuracies on video are multiples of 1/224.
@@ -40,6 +40,7 @@ class EasyHumanVideoConfig(EasyHumanTextConfig):
     def problems(self) -> list[str]:
         """What is wrong with the settings."""
         found = super().problems() + wrong_alphabet(self.alphabet_size)
+        found += wrong_sizes(self.lengths, self.queries)
         found += [
             f"variants={v}: there is {' and '.join(VARIANTS)}" for v in self.variants if v not in VARIANTS
         ]

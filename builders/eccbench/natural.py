@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from eccdata.streams.seeding import generator
 from eccdata.video.density import CUTOFF
 from eccdata.video.embedding import DINOV2
 
+from . import limits
 from .common import ANSWERS, repeated
 from .footage import plan
 from .footage.checks import clip_problems
@@ -28,6 +30,7 @@ from .footage.findings import findings
 from .footage.local_clips import Wanted, write_clips
 from .footage.measuring import densities
 from .footage.selection import Clip, Question
+from .limits import above
 
 NO_SOURCE = "it reads your own copies; say where they are with " + " and ".join(
     f"--data-dir {name}=PATH" for name in SOURCES
@@ -39,8 +42,9 @@ class NaturalConfig(LocalCopiesConfig):
     """Settings of `natural`.
 
     Attributes:
-        lengths: Frames of the clips; at native speed also their seconds.
-        clips_per_length: How many clips of each length, in the order of `lengths`; the paper's where none are given.
+        lengths: Frames of the clips; at native speed also their seconds. At most 2^20.
+        clips_per_length: How many clips of each length, in the order of `lengths`; the paper's where none are given. At
+            most 10^6.
         questions_per_clip: The most questions on one clip of each length, likewise.
         categories: The kinds of events.
         max_slowdown: The most that a clip may be slowed down.
@@ -53,7 +57,7 @@ class NaturalConfig(LocalCopiesConfig):
         density_model: A DINOv2 on the Hub, or the folder of one. Rows carry its digest.
         density_cache: Folder of what was measured already; by default below the user's cache folder.
         density_device: `auto`, `cpu`, `cuda`, …
-        density_batch_size: Frames that are embedded at once.
+        density_batch_size: Frames that are embedded at once; at most 65,536.
         clips: Folder for the clips themselves, as MP4; none are cut where it is empty. It is no part of a release.
 
     """
@@ -82,6 +86,7 @@ class NaturalConfig(LocalCopiesConfig):
         """What is wrong with the settings."""
         found = super().problems()
         found += [f"lengths={length}: must be at least 2" for length in self.lengths if length < 2]
+        found += above("lengths", self.lengths, limits.CLIP_FRAMES)
         found += repeated("lengths", self.lengths) + repeated("categories", self.categories)
         found += [
             f"categories={name}: there is {', '.join(categories())}"
@@ -91,14 +96,17 @@ class NaturalConfig(LocalCopiesConfig):
         found += [f"{name}: names none" for name in ("lengths", "categories") if not getattr(self, name)]
         found += self._wrong_counts("clips_per_length", plan.CLIPS, at_least=2, even=True)
         found += self._wrong_counts("questions_per_clip", plan.QUESTIONS, at_least=1, even=False)
-        if not self.max_slowdown >= 1:
-            found.append(f"max_slowdown={self.max_slowdown}: must be 1 or more")
-        if not self.max_gap_s >= 0:
-            found.append(f"max_gap_s={self.max_gap_s}: must be 0 or more")
+        if not 1 <= self.max_slowdown < math.inf:
+            found.append(f"max_slowdown={self.max_slowdown}: must be 1 or more, and finite")
+        if not 0 <= self.max_gap_s < math.inf:
+            found.append(f"max_gap_s={self.max_gap_s}: must be 0 or more, and finite")
+        if self.density_cutoff != "median" and not math.isfinite(self.density_cutoff):
+            found.append(f"density_cutoff={self.density_cutoff}: must be median or finite")
         if (self.density or self.clips) and self.videos == "unchecked":
             found.append("videos=unchecked: clips cannot be cut or measured without their videos")
         if self.density_batch_size < 1:
             found.append(f"density_batch_size={self.density_batch_size}: must be 1 or more")
+        found += above("density_batch_size", [self.density_batch_size], limits.BATCH_FRAMES)
         return found
 
     def fingerprint(self) -> str:
@@ -116,6 +124,7 @@ class NaturalConfig(LocalCopiesConfig):
             return
         if len(counts) != len(self.lengths):
             yield f"{setting}={','.join(map(str, counts))}: must be as many numbers as lengths ({len(self.lengths)})"
+        yield from above(setting, counts, limits.CLIPS)
         for count in counts:
             if count < at_least or (even and count % 2):
                 yield f"{setting}={count}: must be at least {at_least}{' and even' if even else ''}"

@@ -38,9 +38,10 @@ class TextConfig(MembershipConfig):
     """Settings of `text`.
 
     Attributes:
-        lengths: Symbols of the streams.
+        lengths: Symbols of the streams; at most 2^20.
         bands: `low` are variable-order n-gram streams of 0.3–1.0 bits a symbol, `max` are uniform ones.
-        streams: Streams of each length and band.
+        streams: Streams of each length and band; at most as many as have 2^20 questions and 2^30 symbols in all
+            rows of one length and band.
         negatives: `uniform` draws absent candidates uniformly, as the paper does; `hard` draws ones that look
             like the stream: near misses of its windows, and windows of a sibling stream of the same rule set.
 
@@ -57,8 +58,7 @@ class TextConfig(MembershipConfig):
         found += self.wrong_lengths("lengths", self.lengths, at_least=max(2, self.candidate_lengths[1]))
         found += [f"bands={b}: there is {' and '.join(BANDS)}" for b in self.bands if b not in BANDS]
         found += repeated("bands", self.bands)
-        if self.streams < 1:
-            found.append(f"streams={self.streams}: must be at least 1")
+        found += self.wrong_streams("streams", self.streams, self.lengths, rows_a_stream=self.queries)
         found += [f"{name}: names none" for name in ("lengths", "bands") if not getattr(self, name)]
         if self.negatives not in ("uniform", "hard"):
             found.append(f"negatives={self.negatives}: there is uniform and hard")

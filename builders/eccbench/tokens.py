@@ -16,9 +16,11 @@ from eccdata.streams.queries import membership_queries
 from eccdata.streams.query_blocks import QueryBlock, fits, membership_block
 from eccdata.streams.seeding import generator
 
+from . import limits
 from .checks import sequence_problems
 from .common import ANSWERS, BANDS, SYMBOLS, MembershipConfig, list_array, query_values, stream_of
 from .findings import findings
+from .limits import above
 
 BLOCK = 128
 """Training sequences that are drawn together. A block is always drawn whole and then cut to what is asked for, so
@@ -31,13 +33,13 @@ class TokensConfig(MembershipConfig):
     """Settings of `tokens`.
 
     Attributes:
-        sequences: Sequences of train and validation together.
-        queries: Queries a sequence, half of them positive.
+        sequences: Sequences of train and validation together; at most 10^9.
+        queries: Queries a sequence, half of them positive; at most 4,096.
         min_length: Symbols of the shortest training sequences.
-        max_length: Symbols of the longest; lengths are uniform between the two.
+        max_length: Symbols of the longest; lengths are uniform between the two. At most 2^15.
         validation_fraction: The part of the sequences that is kept for validation.
-        test_lengths: Symbols of the test streams, which are those of the `text` configuration.
-        test_streams: Test streams of each length and band.
+        test_lengths: Symbols of the test streams, which are those of the `text` configuration; at most 2^20.
+        test_streams: Test streams of each length and band; at most as many as have 2^20 queries and 2^30 symbols.
 
     """
 
@@ -55,15 +57,16 @@ class TokensConfig(MembershipConfig):
         longest = self.candidate_lengths[1]
         if self.sequences < 1:
             found.append(f"sequences={self.sequences}: must be at least 1")
+        found += above("sequences", [self.sequences], limits.SEQUENCES)
         found += self.wrong_lengths("min_length", [self.min_length], at_least=longest)
         if self.max_length < self.min_length:
             found.append(f"max_length={self.max_length}: is below min_length={self.min_length}")
+        found += above("max_length", [self.max_length], limits.TRAINING_SYMBOLS)
         if not 0 <= self.validation_fraction < 1:
             found.append(f"validation_fraction={self.validation_fraction}: must be at least 0 and below 1")
         found += self.wrong_lengths("test_lengths", self.test_lengths, at_least=max(2, longest))
-        if self.test_streams < 1:
-            found.append(f"test_streams={self.test_streams}: must be at least 1")
-        if longest >= 1 and not fits(BLOCK, self.alphabet_size, longest):
+        found += self.wrong_streams("test_streams", self.test_streams, self.test_lengths, rows_a_stream=1)
+        if 1 <= longest <= limits.CANDIDATE_SYMBOLS and not fits(BLOCK, self.alphabet_size, longest):
             found.append(
                 f"candidate_lengths={self.candidate_lengths[0]},{longest}: too long for an alphabet of "
                 f"{self.alphabet_size} to count their spellings"

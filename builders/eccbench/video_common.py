@@ -37,8 +37,10 @@ from eccdata.streams.lempel_ziv import lempel_ziv_rate
 from eccdata.video.glyphs import LETTERS
 from eccdata.video.mp4 import frames_digest, mp4_bytes
 
+from . import limits
 from .common import ANSWERS, SYMBOLS, list_array, query_values, repeat, with_columns
 from .findings import findings, leaks
+from .limits import above
 from .video_checks import MEDIA, joint_lists
 from .video_questions import Main, Shown
 
@@ -80,9 +82,15 @@ def features(group: str, more: dict[str, Any] | None = None) -> datasets.Feature
 
 def wrong_alphabet(alphabet_size: int) -> list[str]:
     """What is wrong with the size of an alphabet that is to be shown."""
-    if alphabet_size <= len(LETTERS):
-        return []
-    return [f"alphabet_size={alphabet_size}: must be at most {len(LETTERS)}, one for each letter"]
+    return above("alphabet_size", [alphabet_size], len(LETTERS), "so that each has a letter")
+
+
+def wrong_sizes(lengths: Sequence[int], queries: int) -> list[str]:
+    """What is wrong with streams whose rows are to be made together, each with the stream's video."""
+    most = limits.STREAM_FRAMES // max(1, queries)
+    # whatever is too long for any stream is told already
+    possible = [length for length in lengths if length <= limits.STREAM_SYMBOLS]
+    return above("lengths", possible, max(1, most), f"with {queries} queries a stream")
 
 
 def video_cells(keys: Iterable[dict[str, str | int]], streams: int, queries: int) -> list[Cell]:

@@ -16,7 +16,7 @@ from eccdata.video.lanes import LaneMode
 from .common import stream_name
 from .text import TextConfig, text_queries
 from .video_checks import video_problems
-from .video_common import features, video_cells, video_findings, video_rows, wrong_alphabet
+from .video_common import features, video_cells, video_findings, video_rows, wrong_alphabet, wrong_sizes
 from .video_questions import Main, shown_questions
 
 
@@ -25,7 +25,7 @@ class VideoConfig(TextConfig):
     """Settings of rendered streams; those of `text` have the same meaning here.
 
     Attributes:
-        lengths: Frames of the streams, one a symbol.
+        lengths: Frames of the streams, one a symbol; at most 2^20 in all rows of one stream.
         lanes: `per-letter` keeps each letter on the belt that it was dealt for the stream, so that the rate of the
             symbols is the video's; `per-event` draws a belt for every occurrence. The paper does not say which.
 
@@ -36,7 +36,8 @@ class VideoConfig(TextConfig):
 
     def problems(self) -> list[str]:
         """What is wrong with the settings."""
-        return super().problems() + wrong_alphabet(self.alphabet_size)
+        found = super().problems() + wrong_alphabet(self.alphabet_size)
+        return found + wrong_sizes(self.lengths, self.queries)
 
 
 class VideoText(Builder):
