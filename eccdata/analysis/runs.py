@@ -13,11 +13,14 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eccdata import catalog
+from eccdata.cards import FORMAT
 from eccdata.errors import EccdataError, problem
 
 IDENTITY = ("run_id", "benchmark", "config", "split", "protocol", "system", "model")
 """Columns that are the same in every response of a run."""
 REQUIRED = (*IDENTITY, "question_id", "status", "server")
+ANEW = "it writes card and responses anew from the store, without asking anything twice"
 ARM = "arm"
 """The protocol option whose values are conditions that tables set side by side, and so never keep apart."""
 
@@ -85,7 +88,8 @@ def find_runs(results: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
 
     Raises:
         EccdataError: Naming every folder that does not exist, is no run and holds none, or has no responses,
-            and every Parquet file that cannot be read or lacks a column that every response has.
+            and every Parquet file that cannot be read or lacks a column that every response has. Or naming every
+            run whose card is of another format than this version's.
 
     """
     if isinstance(results, (str, Path)):
@@ -119,8 +123,38 @@ def find_runs(results: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
         Run(folder, tuple(_responses(folder)), _card(folder), name)
         for folder, name in zip(folders, names, strict=True)
     ]
+    _check_formats(runs)
     _check_files(runs)
     return runs, notes
+
+
+def check_columns(runs: Iterable[Run]) -> None:
+    """See that the responses have what their protocol, where it is installed, carries along and finds out.
+
+    A column that some run lacks would read as null, and tables count nulls as failures or not at all. Columns that
+    the protocol does not know are welcome.
+
+    Raises:
+        EccdataError: Naming each run whose responses lack columns, and the columns.
+
+    """
+    wrong = []
+    known = catalog.entries("evaluators")
+    for run in runs:
+        benchmark, protocol = run.identity["benchmark"], run.identity["protocol"]
+        if f"{benchmark}.{protocol}" not in known:
+            continue
+        evaluator = catalog.evaluator(benchmark, protocol)
+        needed = [*evaluator.carried, *evaluator.schema.names]
+        there = [set(pq.read_schema(path).names) for path in run.files]
+        if lacking := [name for name in needed if not all(name in names for names in there)]:
+            wrong.append(f"{run.folder}: {', '.join(lacking)}")
+    if wrong:
+        raise problem(
+            "The responses of these runs lack columns that this version's tables and views read:",
+            wrong,
+            f"Another version of eccdata or of the protocol wrote them. Run `eccdata evaluate` again: {ANEW}.",
+        )
 
 
 def check_identities(runs: Iterable[Run]) -> None:
@@ -231,6 +265,20 @@ def _card(folder: Path) -> Mapping[str, Any]:
     return card
 
 
+def _check_formats(runs: Iterable[Run]) -> None:
+    wrong = [
+        f"{run.folder}: card.json has format {run.card.get('format', 'none')}"
+        for run in runs
+        if run.card and run.card.get("format") != FORMAT
+    ]
+    if wrong:
+        raise problem(
+            f"These runs are not of this version of eccdata, whose cards have format {FORMAT}:",
+            wrong,
+            f"Read them with the version that wrote them, or run `eccdata evaluate` again with this one: {ANEW}.",
+        )
+
+
 def _check_files(runs: Iterable[Run]) -> None:
     wrong = []
     for path in (path for run in runs for path in run.files):
@@ -245,7 +293,7 @@ def _check_files(runs: Iterable[Run]) -> None:
         raise problem(
             "These files are no responses of a run:",
             wrong,
-            "Run `eccdata evaluate` again: it writes them anew from the store, without asking anything twice.",
+            f"Run `eccdata evaluate` again: {ANEW}.",
         )
 
 

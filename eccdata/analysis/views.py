@@ -16,7 +16,7 @@ import duckdb
 import orjson
 
 from eccdata.analysis.files import PROTOCOL, ReadOnlyFiles
-from eccdata.analysis.runs import IDENTITY, Run, check_identities, find_runs, label
+from eccdata.analysis.runs import IDENTITY, Run, check_columns, check_identities, find_runs, label
 from eccdata.errors import EccdataError, problem
 from eccdata.requests import Status
 
@@ -59,7 +59,8 @@ def connect(
         memory_limit: How much memory a query may use, such as `2GB`; DuckDB's default (80 %) if none.
 
     Raises:
-        EccdataError: If `results` has no runs, a run without responses, a damaged file, or a run twice.
+        EccdataError: If `results` has no runs, a run without responses, a damaged file, a run twice, or one that
+            another version wrote and that lacks what this one reads.
 
     """
     return open_views(results, threads=threads, memory_limit=memory_limit).connection
@@ -82,6 +83,7 @@ def open_views(
         source = f"read_parquet([{listed}], union_by_name = true)"
         runs = _look(connection, f"read_parquet([{listed}], union_by_name = true, filename = true)", found)
         check_identities(runs)
+        check_columns(runs)
         runs, apart = label(runs)
         _create_runs(connection, runs)
         connection.execute(f"""

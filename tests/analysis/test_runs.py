@@ -4,6 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
+import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -98,6 +99,38 @@ def test_a_broken_card_is_told(tmp_path: Path) -> None:
     (run / "card.json").write_text("{")
     with pytest.raises(EccdataError, match=r"card\.json is no JSON"):
         find_runs([run])
+
+
+@pytest.mark.parametrize("of", [99, None, "2"])
+def test_a_card_of_another_format_is_refused(tmp_path: Path, of: object) -> None:
+    run = write_run(tmp_path / "run", QUESTIONS)
+    card = orjson.loads((run / "card.json").read_bytes())
+    (run / "card.json").write_bytes(orjson.dumps({**card, "format": of}))
+    with pytest.raises(EccdataError, match=rf"(?s)/run: card\.json has format {of}.*evaluate` again"):
+        find_runs([run])
+
+
+def test_runs_that_lack_what_their_protocol_finds_are_told_together(tmp_path: Path) -> None:
+    def without(*names: str) -> pa.Schema:
+        return pa.schema([field for field in SCHEMA if field.name not in names])
+
+    write_run(tmp_path / "good", QUESTIONS)
+    write_run(tmp_path / "old", QUESTIONS, arm="a", schema=without("payoff", "correct"))
+    write_run(tmp_path / "older", QUESTIONS, arm="b", schema=without("stream_id"))
+    with pytest.raises(EccdataError, match=r"(?s)lack columns.*/old: correct, payoff\n.*/older: stream_id\n"):
+        open_views([tmp_path])
+
+
+def test_a_run_may_have_more_columns_and_its_protocol_need_not_be_installed(tmp_path: Path) -> None:
+    more = pa.schema([*SCHEMA, pa.field("note", pa.string())])
+    run = write_run(tmp_path / "more", QUESTIONS, schema=more)
+    open_views([run]).connection.close()
+    part = run / "responses" / "part-00000.parquet"
+    table = pq.read_table(part).drop_columns(["payoff"])
+    place = table.column_names.index("protocol")
+    strange = pa.array(["strange"] * table.num_rows)
+    pq.write_table(table.set_column(place, "protocol", strange), part)
+    open_views([run]).connection.close()
 
 
 def test_the_same_run_twice(tmp_path: Path) -> None:

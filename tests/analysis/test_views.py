@@ -63,10 +63,10 @@ def test_runs(results: Path) -> None:
 
 
 def test_columns_are_united_by_name(tmp_path: Path) -> None:
-    write_run(tmp_path / "old", cell(["r"]), schema=pa.schema([f for f in SCHEMA if f.name != "lz_rate"]))
+    write_run(tmp_path / "old", cell(["r"]), schema=pa.schema([f for f in SCHEMA if f.name != "reasoning"]))
     write_run(tmp_path / "new", cell(["r"]), arm="a", schema=pa.schema(reversed(list(SCHEMA))))
     with connect([tmp_path]) as con:
-        assert con.execute("SELECT run, lz_rate FROM responses ORDER BY run").fetchall() == [
+        assert con.execute("SELECT run, reasoning FROM responses ORDER BY run").fetchall() == [
             ("new", None),
             ("old", None),
         ]

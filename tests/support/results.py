@@ -12,6 +12,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eccdata.cards import FORMAT
+
 SCHEMA = pa.schema(
     {
         "run_id": pa.string(),
@@ -148,7 +150,7 @@ def write_run(
         pq.write_table(table, folder / "responses" / f"part-{part:05d}.parquet", compression="zstd")
     if card:
         contents = {
-            "format": 1,
+            "format": FORMAT,
             "run_id": run_id,
             "dataset": {"digest": dataset, "config": config, "split": "test"},
             "protocol": {"benchmark": "eccbench", "name": "membership", "options": options},
