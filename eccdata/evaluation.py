@@ -189,7 +189,11 @@ def _evaluate(job: Job) -> Run:
         asked=session.asked.asked,
         wall_s=wall_s,
         stopped=stopped,
-        notes=(*job.notes, *(job.showing.notes() if job.showing is not None else ())),
+        notes=(
+            *job.notes,
+            *(job.showing.notes() if job.showing is not None else ()),
+            *(job.system.notes() if hasattr(job.system, "notes") else ()),
+        ),
     )
     if ended.signal is not None:
         raise background.stop_caller(ended.signal, run.interruption)

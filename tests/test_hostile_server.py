@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ def dataset() -> datasets.Dataset:
     return questions(16)
 
 
-def run(dataset: datasets.Dataset, handler: Handler, out: Path) -> Run:
+def run(dataset: datasets.Dataset, handler: Handler, out: Path, **options: Any) -> Run:
     with serve(handler) as url:
         return evaluate(
             dataset,
@@ -31,7 +33,7 @@ def run(dataset: datasets.Dataset, handler: Handler, out: Path) -> Run:
             split="test",
             protocol="membership",
             system="sglang",
-            system_options={"base_url": url, "backoff_s": 0.001, "retries": 2},
+            system_options={"base_url": url, "backoff_s": 0.001, "retries": 2, **options},
             out=out,
             concurrency=4,
         )
@@ -142,3 +144,33 @@ def test_the_key_is_written_nowhere_wherever_it_is_echoed(
     for path in (tmp_path / "run").rglob("*"):
         if path.is_file():
             assert KEY[:12].encode() not in path.read_bytes(), path
+
+
+def test_a_wait_that_is_cut_short_is_told_with_the_run(dataset: datasets.Dataset, tmp_path: Path) -> None:
+    asked: set[bytes] = set()
+
+    def slow(call: Call) -> Reply:
+        known = models(call)
+        if known is None and call.body not in asked:
+            asked.add(call.body)
+            return Reply(b"", status=429, headers={"Retry-After": "1e9"})
+        return known or Reply(completion("{0}"))
+
+    result = run(dataset, slow, tmp_path / "run", backoff_limit_s=0.05)
+    assert result.complete
+    assert "asked to be left alone for up to 1000000000 s" in str(result)
+
+
+def test_a_base_url_with_a_query_is_misuse_and_nothing_of_it_is_kept(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "eccdata.cli", "evaluate", tmp_path / "release"]
+    command += ["--protocol", "eccbench.membership", "--system", "sglang", "--out", tmp_path / "run"]
+    done = subprocess.run(
+        [*map(str, command), "--base-url", "http://127.0.0.1:9/v1?api_key=hidden"],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "base_url has a query string" in done.stderr
+    assert "hidden" not in done.stdout + done.stderr
+    assert not (tmp_path / "run").exists()

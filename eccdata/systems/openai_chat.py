@@ -6,8 +6,10 @@ Messages of SGLang (0.5) and vLLM are known by their wording, since both send a 
 from __future__ import annotations
 
 import base64
+import email.utils
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +17,13 @@ import orjson
 
 from eccdata.media import Media, parts_with_media
 from eccdata.requests import Json, Request, Response, Status, token_count
-from eccdata.systems.masking import Mask
+from eccdata.systems.masking import Mask, without_credentials
 
 RETRIED_HTTP = frozenset({408, 409, 425, 429})
 """HTTP statuses below 500 that another try may mend; from 500 on, all of them."""
+
+REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
+"""Statuses that name another address. None is followed: the key and the prompts would go there."""
 
 NO_SECRETS = Mask()
 
@@ -107,9 +112,13 @@ def read(
     latency_s: float,
     attempts: int,
     token_limit: int,
+    location: str | None = None,
     mask: Mask = NO_SECRETS,
 ) -> Response | Failure:
     """What one HTTP reply says; latency, attempts and token limit go into the response as they are."""
+    if http_status in REDIRECTIONS and location:
+        said = f"HTTP {http_status}: {moved(location, mask)}"
+        return Failure(Status.INVALID_REQUEST, said, retry=False)
     if http_status != 200:
         return _read_error(http_status, error_text(content, mask))
     try:
@@ -223,6 +232,12 @@ def room_left(error: str) -> int | None:
     return None if ceiling is None else int(ceiling[1])
 
 
+def moved(location: str, mask: Mask = NO_SECRETS) -> str:
+    """What a redirection means for who asked; without what may be secret in its address."""
+    address = re.split(r"[?#]", without_credentials(location), maxsplit=1)[0]
+    return f"moved to {shortened(address, mask)}, and redirections are not followed. Is the base URL right?"
+
+
 def error_text(content: bytes, mask: Mask = NO_SECRETS) -> str:
     """The message inside an error's body, in whichever form servers send it; otherwise the body's beginning."""
     try:
@@ -239,3 +254,21 @@ def shortened(text: str, mask: Mask = NO_SECRETS) -> str:
     """One line of at most `ERROR_CHARS` characters, masked before it is cut: half a secret would not be found."""
     line = " ".join(mask(text).split()) or "(nothing)"
     return line if len(line) <= ERROR_CHARS else line[: ERROR_CHARS - 1] + "…"
+
+
+def retry_after_s(value: str | None, now: Callable[[], float] = time.time) -> float:
+    """Seconds that a Retry-After header asks to wait: a number of seconds or a date; 0 where it says neither.
+
+    It may be any number: how long is waited is for the caller to say.
+    """
+    if not value:
+        return 0.0
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - now()
+        except (ValueError, OverflowError):
+            return 0.0
+    # not a number compares as smaller
+    return max(0.0, seconds)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
+import base64
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from yarl import URL
 import eccdata
 from eccdata.errors import EccdataError, problem, unknown
 from eccdata.requests import Json, Request, Response, Status
-from eccdata.systems import openai_chat
+from eccdata.systems import base_url, openai_chat
 from eccdata.systems.checkpoint import checkpoint_facts
 from eccdata.systems.deadlines import Deadlines
 from eccdata.systems.masking import Mask, without_credentials
@@ -26,7 +26,6 @@ from eccdata.systems.server_facts import decisive, differences, told
 
 CONNECT_TIMEOUT_S = 30.0
 PROBE_TIMEOUT_S = 30.0
-RETRY_AFTER_LIMIT_S = 300.0
 KEEPALIVE_S = 3.0
 """Shorter than the 5 s after which SGLang's server closes an idle connection: a request sent at that very
 moment would be lost."""
@@ -47,6 +46,8 @@ class _Connected:
     model: str = ""
     about: Mapping[str, Json] = field(default_factory=dict)
     fingerprint: Mapping[str, Json] = field(default_factory=dict)
+    longest_asked_s: float = 0.0
+    """The longest wait that the server has asked for, where that is more than it gets."""
     suspect: bool = False
     """Whether the server was away since it was last looked at: another may have come in its place."""
     checking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -57,14 +58,16 @@ class SGLang:
     """A served model.
 
     Attributes:
-        base_url: Where the server is, such as `http://127.0.0.1:30000`; a trailing `/v1` may stand there.
+        base_url: Where the server is, such as `http://127.0.0.1:30000`; a trailing `/v1` may stand there, and
+            neither a query string nor a fragment.
         model: The model's name at the server; the one that is served where there is only one.
         api_key_env: The environment variable that holds the API key. The key is sent and written nowhere.
         timeout_s: The longest that one reply may take, from sending to its last byte. A reply comes in one
             piece, so this covers the wait in the server's queue and the whole generation.
         retries: How often a request that failed for a passing reason is sent again.
         backoff_s: The wait before a retry is drawn uniformly from 0 to this, doubled with each retry.
-        backoff_limit_s: The doubling stops here.
+        backoff_limit_s: The longest wait before a retry: the doubling stops here, and a server that asks for a
+            longer wait (Retry-After) is left alone this long.
         startup_s: How long to wait for a server that says it is still starting.
         extra: Further fields of every request's body, such as `{"top_k": 20}`.
         checkpoint: The model's folder on this machine or its id on the Hub, whose configuration says what clips must
@@ -92,10 +95,7 @@ class SGLang:
             EccdataError: Naming every option that cannot be.
 
         """
-        wrong = []
-        url = URL(self.base_url)
-        if url.scheme not in ("http", "https") or not url.host:
-            wrong.append(f"base_url={self.base_url}: a URL such as http://127.0.0.1:30000")
+        wrong = base_url.faults(self.base_url, self.api_key_env)
         positive = ("timeout_s", "backoff_s", "backoff_limit_s")
         wrong += [
             f"{name}={getattr(self, name)}: above 0" for name in positive if not getattr(self, name) > 0
@@ -136,6 +136,7 @@ class SGLang:
             )
         if now.key:
             headers["Authorization"] = f"Bearer {now.key}"
+        now.longest_asked_s = 0.0
         now.suspect = False
         now.checking = asyncio.Lock()
         now.deadlines = Deadlines(self.timeout_s)
@@ -181,6 +182,16 @@ class SGLang:
         """All that the server says of itself, less secrets and where it runs."""
         return self._now.about
 
+    def notes(self) -> list[str]:
+        """What has to be said of the session: that the server asked for longer waits than it got."""
+        asked_s = self._now.longest_asked_s
+        if not asked_s:
+            return []
+        return [
+            f"{self._where()} asked to be left alone for up to {asked_s:.0f} s (Retry-After), and was asked again "
+            f"after {self.backoff_limit_s:g} s, which is backoff_limit_s: give more of these to wait longer."
+        ]
+
     async def respond(self, request: Request) -> Response:
         """Ask, and ask again where the failure may pass.
 
@@ -218,7 +229,9 @@ class SGLang:
                 )
             longest_s = min(self.backoff_limit_s, self.backoff_s * 2.0**retries)
             retries += 1
-            await asyncio.sleep(max(wait_s, _DRAW.uniform(0.0, longest_s)))
+            if wait_s > self.backoff_limit_s:
+                self._now.longest_asked_s = max(self._now.longest_asked_s, wait_s)
+            await asyncio.sleep(min(self.backoff_limit_s, max(wait_s, _DRAW.uniform(0.0, longest_s))))
 
     async def _content(self, request: Request, limit: int | None = None) -> bytes:
         def content() -> bytes:
@@ -250,9 +263,12 @@ class SGLang:
                 latency_s=time.perf_counter() - started,
                 attempts=attempts,
                 token_limit=limit,
+                location=reply.headers.get("Location"),
                 mask=now.mask,
             )
-            return outcome, 0.0 if reply.status == 200 else _retry_after_s(reply.headers.get("Retry-After"))
+            return outcome, 0.0 if reply.status == 200 else openai_chat.retry_after_s(
+                reply.headers.get("Retry-After")
+            )
         except TimeoutError as error:
             what = str(error) or "no connection in time"
             return openai_chat.Failure(Status.TIMEOUT, what, retry=True), 0.0
@@ -294,7 +310,7 @@ class SGLang:
         """Wait while /health says 503, which SGLang does until its model is loaded."""
         deadline = time.monotonic() + self.startup_s
         while True:
-            status, _ = await self._get("/health", when_down=503)
+            status, _, _ = await self._get("/health", when_down=503)
             if status != 503:
                 return
             if time.monotonic() >= deadline:
@@ -306,7 +322,7 @@ class SGLang:
 
     async def _choose_model(self) -> tuple[str, Mapping[str, Any]]:
         """The model to ask and what the server lists for it."""
-        status, content = await self._get("/v1/models")
+        status, content, location = await self._get("/v1/models")
         if status in (401, 403):
             state = (
                 f"does not take the API key in ${self.api_key_env}"
@@ -322,6 +338,10 @@ class SGLang:
         try:
             served = {str(card["id"]): card for card in orjson.loads(content)["data"]}
         except (ValueError, LookupError, TypeError):
+            if location is not None:
+                raise EccdataError(
+                    f"{self._where()} sends /v1/models elsewhere (HTTP {status}): {openai_chat.moved(location)}"
+                ) from None
             raise EccdataError(
                 f"{self._where()} does not speak the OpenAI protocol: /v1/models answers with HTTP {status}, "
                 f"{openai_chat.error_text(content)!r}. Is the base URL right?"
@@ -352,7 +372,7 @@ class SGLang:
         ):
             if name == "version" and "server_info" in account:
                 continue
-            status, content = await self._get(path)
+            status, content, _ = await self._get(path)
             try:
                 found = orjson.loads(content) if status == 200 else None
                 if isinstance(found, dict):
@@ -379,15 +399,19 @@ class SGLang:
         masked: dict[str, Json] = self._now.mask.everywhere(fingerprint)
         return masked
 
-    async def _get(self, path: str, when_down: int = 0) -> tuple[int, bytes]:
-        """Fetch a page: HTTP status and content. A server error other than `when_down` counts as no answer."""
+    async def _get(self, path: str, when_down: int = 0) -> tuple[int, bytes, str | None]:
+        """Fetch a page: HTTP status, content, and where a redirection leads, which is not followed.
+
+        A server error other than `when_down` counts as no answer.
+        """
         session = self._now.session
         assert session is not None
         timeout = aiohttp.ClientTimeout(total=PROBE_TIMEOUT_S)
         async with session.get(self._at(path), timeout=timeout, allow_redirects=False) as reply:
             if reply.status in (500, 502, 503, 504) and reply.status != when_down:
                 raise ConnectionError(f"{path} answers with HTTP {reply.status}")
-            return reply.status, await reply.read()
+            location = reply.headers.get("Location") if reply.status in openai_chat.REDIRECTIONS else None
+            return reply.status, await reply.read(), location
 
     def _at(self, path: str) -> URL:
         root = self.base_url.rstrip("/").removesuffix("/v1")
@@ -398,8 +422,11 @@ class SGLang:
 
     def _own_secrets(self, key: str) -> Mask:
         url = URL(self.base_url)
-        basic = aiohttp.BasicAuth(url.user or "", url.password or "").encode() if url.password else ""
-        return Mask(key, url.password or "", basic.removeprefix("Basic "))
+        if not url.user and not url.password:
+            return Mask(key)
+        # A token may stand in the place of the user name, with no password; both go out as one word of Base64.
+        basic = base64.b64encode(f"{url.user or ''}:{url.password or ''}".encode()).decode("ascii")
+        return Mask(key, url.password or url.user or "", basic)
 
 
 def _place(account: Mapping[str, Json]) -> str | None:
@@ -409,17 +436,3 @@ def _place(account: Mapping[str, Json]) -> str | None:
         return None
     place = info.get("model_path")
     return place if isinstance(place, str) else None
-
-
-def _retry_after_s(value: str | None, now: Callable[[], float] = time.time) -> float:
-    """Seconds that a Retry-After header asks to wait: a number of seconds or a date; 0 where it says neither."""
-    if not value:
-        return 0.0
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(value).timestamp() - now()
-        except ValueError:
-            return 0.0
-    return min(RETRY_AFTER_LIMIT_S, max(0.0, seconds))

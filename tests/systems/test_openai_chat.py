@@ -271,3 +271,13 @@ def test_long_errors_are_cut() -> None:
     found = read(b"x" * 10_000, 500)
     assert isinstance(found, Failure)
     assert len(found.error) < 600
+
+
+def test_retry_after_as_seconds_as_a_date_and_as_nonsense() -> None:
+    assert openai_chat.retry_after_s("7") == 7
+    assert openai_chat.retry_after_s("-7") == 0
+    assert openai_chat.retry_after_s("86400") == 86400
+    assert openai_chat.retry_after_s("nan") == 0
+    assert openai_chat.retry_after_s(None) == openai_chat.retry_after_s("soon") == 0
+    # 1994-11-06 08:49:37 UTC
+    assert openai_chat.retry_after_s("Sun, 06 Nov 1994 08:49:37 GMT", now=lambda: 784111777 - 5.0) == 5

@@ -12,7 +12,7 @@ from eccdata.errors import EccdataError
 from eccdata.requests import Decoding, Request, Response, Status
 from eccdata.settings import make
 from eccdata.systems import System
-from eccdata.systems.sglang import SGLang, _retry_after_s
+from eccdata.systems.sglang import SGLang
 from support.scripted_server import MODEL, Call, Reply, completion, models, serve
 
 REQUEST = Request("q0", "p/1", ({"role": "user", "content": "Is it?"},), Decoding(max_tokens=64))
@@ -181,13 +181,66 @@ def test_retry_after_is_heeded() -> None:
     assert time.monotonic() - began >= 0.3
 
 
-def test_retry_after_as_seconds_as_a_date_and_as_nonsense() -> None:
-    assert _retry_after_s("7") == 7
-    assert _retry_after_s("-7") == 0
-    assert _retry_after_s("86400") == 300
-    assert _retry_after_s(None) == _retry_after_s("soon") == 0
-    # 1994-11-06 08:49:37 UTC
-    assert _retry_after_s("Sun, 06 Nov 1994 08:49:37 GMT", now=lambda: 784111777 - 5.0) == 5
+@pytest.mark.parametrize("asked", ["1000000000", "inf", "Wed, 21 Oct 2099 07:28:00 GMT"])
+def test_no_wait_is_longer_than_the_limit_and_who_asks_for_more_is_told_of(asked: str) -> None:
+    script = Script(Reply(b"", status=429, headers={"Retry-After": asked}), GOOD)
+    with serve(script) as url:
+        system = SGLang(url, backoff_s=0.001, backoff_limit_s=0.2)
+        began = time.monotonic()
+        assert asyncio.run(_respond(system, REQUEST)).attempts == 2
+        assert 0.2 <= time.monotonic() - began < 5
+        (note,) = system.notes()
+        assert "Retry-After" in note
+        assert "after 0.2 s, which is backoff_limit_s" in note
+        # Of the next session there is nothing to say.
+        assert asyncio.run(_respond(system, REQUEST)).attempts == 1
+        assert system.notes() == []
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirection_is_told_and_not_followed(status: int) -> None:
+    headers = {"Location": "https://me:pw@elsewhere:1/v1/chat/completions?token=secret#f"}
+    script = Script(Reply(b"", status=status, headers=headers))
+    response = respond(script)
+    assert (response.status, response.attempts, len(script.calls)) == (Status.INVALID_REQUEST, 1, 1)
+    assert response.error == (
+        f"HTTP {status}: moved to https://elsewhere:1/v1/chat/completions, and redirections are not followed. "
+        "Is the base URL right?"
+    )
+    with (
+        serve(Script(GOOD, pages={"/v1/models": Reply(b"", status=status, headers=headers)})) as url,
+        pytest.raises(
+            EccdataError, match=r"sends /v1/models elsewhere .* moved to https://elsewhere:1/"
+        ) as caught,
+    ):
+        opened(url)
+    assert "pw" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rest", "parts"),
+    [
+        ("/v1?api_key=hidden", "a query string (from ? on):"),
+        ("/v1#hidden", "a fragment (from # on):"),
+        ("?hidden#hidden", "a query string (from ? on) and a fragment (from # on):"),
+        ("#hidden?hidden", "a fragment (from # on):"),
+        ("?", "a query string (from ? on):"),
+    ],
+)
+@pytest.mark.parametrize("address", ["http://h:1", "localhost:1"])
+def test_a_base_url_ends_with_its_path(address: str, rest: str, parts: str) -> None:
+    with pytest.raises(EccdataError) as caught:
+        SGLang(address + rest)
+    assert f"base_url has {parts} leave that off" in str(caught.value)
+    assert "hidden" not in str(caught.value)
+
+
+def test_a_base_url_that_cannot_be_is_shown_without_its_credentials() -> None:
+    for url in ("ftp://me:pw@h", "http://me:pw@h:port"):
+        with pytest.raises(EccdataError, match=r"base_url=(ftp|http)://h") as caught:
+            SGLang(url)
+        assert "pw" not in str(caught.value)
 
 
 def test_the_key_is_sent_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,6 +255,21 @@ def test_the_key_is_sent_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None
     assert response.error == "HTTP 400: not with ***"
     for said in (repr(system), repr(system.facts()), repr(system.fingerprint())):
         assert KEY not in said
+
+
+@pytest.mark.parametrize("login", [f"me:{KEY}", KEY])
+def test_a_password_in_the_url_is_sent_and_never_told(login: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def echo(call: Call) -> Reply:
+        return Reply({"error": f"not with {KEY}, {call.headers['authorization']}"}, status=400)
+
+    with serve(Script(echo, pages={"/server_info": {"note": f"for {KEY}"}})) as url:
+        system = SGLang(url.replace("://", f"://{login}@"))
+        response = asyncio.run(_respond(system, REQUEST))
+    assert response.error == "HTTP 400: not with ***, Basic ***"
+    assert KEY not in repr(system.facts())
+    assert KEY not in repr(system.fingerprint())
 
 
 def test_a_key_that_is_missing_or_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
