@@ -155,6 +155,7 @@ def test_a_server_that_sees_something_else_stops_the_run(fault: str, release: Pa
     assert stopped.replied == 0, "what a model saw wrongly is no answer"
     assert "The token audit failed at question" in str(stopped.stopped)
     assert reason in str(stopped.stopped)
+    assert "--accept-audit; in Python accept_audit_failures=True" in str(stopped.stopped)
     assert len(eyes.seen) <= 2 * 3, "it stops early"
     told = card(tmp_path / "run")
     assert told["media"]["faults"]
