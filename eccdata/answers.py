@@ -10,14 +10,24 @@ markers were meant would guess wrong somewhere, and the paper has none. Since th
 spellings, these count too:
 
 - blanks, emphasis or quotes inside the braces, and another case: `{ 0 }`, `{**0**}`, `{"0"}`, `{Uncertain}`;
-- LaTeX: escaped braces `\{0\}`, `\left\{0\right\}` (or escaped twice, `\\{0\\}`), and a group that is shown,
-  `\boxed{0}`, `\text{0}`, `\mathbf{1}`: so models that were trained on mathematics hand in an answer;
+- LaTeX: escaped braces `\{0\}`, `\left\{0\right\}` (or escaped twice, `\\{0\\}`), and a group that is shown
+  as it is, `\boxed{0}`, `\text{0}`, `\mathbf{1}` (all of `_SHOWING`): so models that were trained on mathematics
+  hand in an answer. A group after a command that takes no argument, `\quad{0}`, `\Rightarrow{0}` (all of
+  `_BARE`), or after a written-out line break or tab, `\n{0}`, stands by itself;
 - Unicode braces ｛0｝ ❴1❵ ﹛2﹜ and full-width digits ｛０｝, in any mixture;
 - doubled braces `{{0}}`, from models that saw format strings.
 
 **What does not**: braces that hold anything else (`{3}`, `{8, 1, 4}`, `{0, 1}`, `{yes}`, `{answer: 0}`,
-`{"answer": 0}`), other brackets (`[0]`, `(0)`, `<0>`, 【0】), a bare `0`, and the braces in which LaTeX puts
-an index, an exponent or a fraction (`x_{1}`, `2^{1}`, `\frac{1}{2}`, `\sqrt{2}`): these are mathematics.
+`{"answer": 0}`), other brackets (`[0]`, `(0)`, `<0>`, 【0】), a bare `0`, and groups that LaTeX gives to
+something (found in the 64 characters before them):
+
+- an index or an exponent, `x_{1}`, `2^{1}`, `x_\text{1}`; the two arguments of a fraction or a binomial,
+  `\frac{1}{2}`, `\binom{1}{2}`; the argument of `\sqrt`, `\pmod`, `\phantom`, `\ref` and `\label`. Nor does
+  what stands inside such a group, in whatever it is wrapped: `x_{\text{1}}`, `2^{{1}}`, `\frac{\boxed{1}}{2}`
+  (both braces of the group at most 64 characters away);
+- what directly follows any other command, its star, its option or its indices: `\log{1}`, `\log_2{1}`,
+  `\sum_{i}^n{2}`, `\cite[p. 7]{1}`; and what follows a colour, `\color{red}{1}`, `\textcolor{red}{1}`.
+  A marker deeper inside these counts: `\textcolor{red}{\boxed{0}}`, `\emph{it is {0}}`.
 
 **Reasoning.** Where the server tells reasoning and reply apart, only the reply is read. Where it does not and
 the text holds `<think>…</think>`, the visible reply begins after the last `</think>` (whose opening tag is
@@ -42,12 +52,35 @@ _OPENING = "{｛❴﹛"
 _CLOSING = "}｝❵﹜"
 # What may stand between a brace and the name: it decorates the name and says nothing else.
 _DECORATION = r"[\s*`\"'“”‘’$]*+"
-# What stands before braces that hold mathematics. An underscore makes an index only after something that can
-# have one: _{0}_ is emphasis. Searched only in the few characters before a marker.
-_MATHEMATICS = re.compile(
-    r"(?:(?:[^\W_]|[)\]}'])_|\^|\\[dt]?frac(?:\s*\{[^{}]*\})?|\\sqrt(?:\[[^\[\]]*\])?)\s*\Z"
+# Commands that show their argument as it is.
+_SHOWING = (
+    "boxed|fbox|mbox|hbox|text|textbf|textit|textrm|textsf|texttt|textnormal|textup|emph|underline|"
+    "mathbf|mathrm|mathit|mathsf|mathtt|boldsymbol|bm|ensuremath|answer"
 )
-_BEFORE = 64
+# Commands that take no argument and are often followed by what is the answer.
+_BARE = (
+    "quad|qquad|to|rightarrow|Rightarrow|longrightarrow|Longrightarrow|implies|iff|therefore|because|colon|"
+    "item|par|newline|linebreak|left|right|big|Big|bigl|Bigl|displaystyle|textstyle|"
+    "bf|bfseries|it|itshape|rm|sf|tt|large|Large|LARGE|huge|Huge|centering|noindent|hfill"
+)
+_GROUP = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})*+\}"
+_OPTION = r"(?:\[[^\[\]]*+\])?"
+# What stands before braces that hold mathematics, whatever is inside them. An underscore makes an index only after
+# something that can have one and directly before the braces: _{0}_ and _Answer_ {0} are emphasis. Searched only in
+# the few characters before a brace.
+_MATHEMATICS = re.compile(
+    rf"(?:(?:(?:[^\W_]|[)\]}}'])_|\^\s*)(?:\\(?:{_SHOWING})\s*)?"
+    rf"|\\(?:[cdt]?frac|[dt]?binom)\s*(?:{_GROUP}\s*)?"
+    rf"|\\(?:sqrt|pmod|phantom|ref|label)\s*{_OPTION}\s*)\Z"
+)
+# What stands before braces that a command takes. \n, \t and \r before anything but a small letter are written-out
+# white space, as in JSON.
+_COMMAND = re.compile(
+    rf"(?:\\(?!(?:{_SHOWING}|{_BARE})(?![A-Za-z])|[ntr](?![a-z]))[A-Za-z]++\*?{_OPTION}"
+    rf"(?:[_^](?:\w|\\[A-Za-z]++|{_GROUP}))*+"
+    rf"|\\(?:text)?color\s*{_GROUP}\s*)\Z"
+)
+_NEAR = 64
 _FULL_WIDTH = {ord("0") + digit: ord("０") + digit for digit in range(10)}
 _ASCII = {wide: digit for digit, wide in _FULL_WIDTH.items()}
 
@@ -135,7 +168,7 @@ def last_marker(text: str, options: Mapping[str, str]) -> Marker | None:
         while start > begin and text[start - 1] == "\\":
             start -= 1
         escaped = start < match.start()
-        if escaped or not _MATHEMATICS.search(text, max(begin, start - _BEFORE), start):
+        if escaped or not _given(text, begin, match.start(), match.end(), end):
             option = names[match[1].translate(_ASCII).lower()]
             return Marker(option, options[option], start)
     return None
@@ -147,6 +180,29 @@ def visible(text: str) -> tuple[int, int]:
     begin = 0 if closed < 0 else closed + len("</think>")
     unclosed = text.find("<think>", begin)
     return begin, len(text) if unclosed < 0 else unclosed
+
+
+def _given(text: str, begin: int, start: int, stop: int, end: int) -> bool:
+    """Whether LaTeX gives the group `text[start:stop]`, or one around it, to something; looks `_NEAR` only."""
+    near = max(begin, start - _NEAR)
+    if _MATHEMATICS.search(text, near, start) or _COMMAND.search(text, near, start):
+        return True
+    around = _unmatched(text, range(start - 1, near - 1, -1), "}")
+    # a brace that is never closed is no group
+    closed = _unmatched(text, range(stop, min(end, stop + _NEAR)), "{")
+    return any(_MATHEMATICS.search(text, max(begin, brace - _NEAR), brace) for brace in around[: len(closed)])
+
+
+def _unmatched(text: str, places: range, partner: str) -> list[int]:
+    """Where, going along `places`, braces stand whose `partner` did not come before; escaped ones are no braces."""
+    found, depth = [], 0
+    for at in places:
+        if text[at] in "{}" and text[at - 1 : at] != "\\":
+            depth += 1 if text[at] == partner else -1
+            if depth < 0:
+                found.append(at)
+                depth = 0
+    return found
 
 
 @lru_cache(maxsize=64)

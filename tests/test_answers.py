@@ -68,6 +68,63 @@ REPLIES: list[tuple[str, str | None, str]] = [
         "{1}",
     ),
     (r"\\{1\\}", "no", r"\\{1\\}"),
+    (r"\left{0\right}", "yes", r"{0\right}"),
+    # groups that LaTeX gives to something: after the answer they do no harm, and alone they are none
+    *[
+        (reply.format(tex), meaning, spelling)
+        for tex in (
+            *(r"\binom{1}{2}", r"\binom{n}{2}", r"\dbinom{x_{3}}{1}", r"\cfrac{1}{2}", r"\frac{\sqrt{3}}{1}"),
+            *(r"\frac {1} {2}", r"\frac{a + {1}}{b}", r"\frac{\boxed{1}}{2}", r"\sqrt[3]{2}", r"\pmod{2}"),
+            *(
+                r"\pmod {2}",
+                r"\log{1}",
+                r"\log_2{1}",
+                r"\log_{2}{1}",
+                r"\sum_{i=1}^n{2}",
+                r"\operatorname*{1}",
+            ),
+            *(r"\ref{1}", r"\label{1}", r"\cite[p. 7]{1}", r"\phantom{1}", r"\phantom{\text{1}}"),
+            *(r"\color{red}{1}", r"\textcolor{red}{1}", r"\color{1}", r"\begin{1}", r"\overline{1}"),
+            *(r"x_{\text{1}}", r"x_\text{1}", r"x_\mathrm{2}", r"2^\mathbf{1}", r"x_{{1}}", r"2^{{{1}}}"),
+            *(r"x_{i, \text{1}}", r"2^{-{1}}", r"x_{\text{max},{1}}"),
+        )
+        for reply, meaning, spelling in (("{}", None, ""), ("{{0}}, as ${}$ says.", "yes", "{0}"))
+    ],
+    # ones that it shows as they are, and commands that take none
+    *[
+        (reply, "yes", "{0}")
+        for reply in (
+            *(r"\textbf{0}", r"\boxed {0}", r"\fbox{0}", r"$\mathrm{0}$", r"\emph{0}", r"\boldsymbol{0}"),
+            *(
+                r"\textbf{Answer:} {0}",
+                r"\textbf{Answer: {0}}",
+                r"\emph{so it is {0}}",
+                r"\section*{Answer} {0}",
+            ),
+            *(
+                r"\begin{center}{0}\end{center}",
+                r"x \equiv 1 \pmod{2}{0}",
+                r"\boxed{\boxed{0}}",
+                r"\boxed{{0}}",
+            ),
+            *(
+                r"Answer:\quad{0}",
+                r"\Rightarrow{0}",
+                r"\therefore {0}",
+                r"{\bf{0}}",
+                r"\,{0}",
+            ),
+            *(r"\textcolor{red}{\boxed{0}}", r"\color{red}{\text{0}}", r"{\color{red} \boxed{0}}"),
+            *(
+                r'{"answer": "It is there.\n{0}"}',
+                r"yes.\t{0}",
+                r"It is.\nAnswer{0}",
+                r"\\ {0}",
+                r"\text{1}{0}",
+            ),
+            *(r"an x_{ never closed, so {0}", "2^{ or x_{\n{0}", "_Final answer_ {0}", r"\hline" + "\n{0}"),
+        )
+    ],
     # other braces and digits
     ("｛0｝", "yes", "｛0｝"),
     ("答案是｛１｝。", "no", "｛１｝"),
@@ -201,11 +258,12 @@ def test_separated_reasoning_is_not_read() -> None:
 
 
 # Braces twice, so that they meet more often.
-PIECES = [*'{}{}0123 \n*\\_^x,"$｛❵０', "\\frac", "\\sqrt", "\\right", "<think>", "</think>"]
+PIECES = [*'{}{}0123 \n*\\_^x,"$｛❵０', "\\right", "<think>", "</think>"]
+COMMANDS = ["\\frac", "\\sqrt", "\\text", "\\color", "\\log", "\\quad", "\\n", "[0]"]
 
 
 @settings(max_examples=400)
-@given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+@given(st.lists(st.sampled_from([*PIECES, *COMMANDS]), max_size=60).map("".join))
 def test_agrees_with_the_definition(text: str) -> None:
     assert last_marker(text, OPTIONS) == naive(text)
 
@@ -222,7 +280,7 @@ def naive(text: str) -> Marker | None:
                 continue
             before = shown[:i]
             bare = before.rstrip("\\")
-            if before == bare and is_mathematics(before):
+            if before == bare and is_given(before, shown[j:]):
                 continue
             found = Marker(f"{{{name}}}", OPTIONS[f"{{{name}}}"], begin + len(bare))
     return found
@@ -239,14 +297,101 @@ def name_in(piece: str) -> str | None:
     return inner if inner in ("0", "1", "2") else None
 
 
-def is_mathematics(before: str) -> bool:
-    before = before[-64:].rstrip()
-    if before.endswith(("^", "\\frac", "\\sqrt")):
+def is_given(before: str, after: str) -> bool:
+    if is_mathematics(before) or is_of_a_command(before):
         return True
-    if before.endswith("_"):
-        return before[-2:-1].isalnum() or before[-2:-1] in tuple(")]}'")
-    if before.endswith("}"):
-        opened = before.rfind("{")
-        inner = before[opened + 1 : -1]
-        return opened >= 0 and "}" not in inner and before[:opened].rstrip().endswith("\\frac")
+    near = before[-64:]
+    # each group around the piece is told by what is left of it: cut at every opening brace that is not closed again
+    openings = [at for at, brace in enumerate(near) if is_brace(near, before, at, "{")]
+    around = [at for at in openings if not closed_at(before, len(before) - len(near) + at)]
+    closings = 0
+    for at in range(min(64, len(after))):
+        whole = before + "{0}" + after
+        place = len(before) + 3 + at
+        if whole[place] == "}" and whole[place - 1] != "\\":
+            depth = balance(after, at)
+            closings = max(closings, -depth)
+    return any(is_mathematics(before[: len(before) - len(near) + at]) for at in around[::-1][:closings])
+
+
+def is_brace(near: str, before: str, at: int, brace: str) -> bool:
+    place = len(before) - len(near) + at
+    return near[at] == brace and before[place - 1 : place] != "\\"
+
+
+def closed_at(before: str, opening: int) -> bool:
+    """Whether the brace at `opening` is closed within `before`."""
+    depth = 0
+    for at in range(opening, len(before)):
+        if before[at] in "{}" and before[at - 1 : at] != "\\":
+            depth += 1 if before[at] == "{" else -1
+            if depth == 0:
+                return True
     return False
+
+
+def balance(after: str, last: int) -> int:
+    depth = 0
+    for at in range(last + 1):
+        if after[at] in "{}" and (at == 0 or after[at - 1] != "\\"):
+            depth += 1 if after[at] == "{" else -1
+    return depth
+
+
+def without_group(text: str) -> str | None:
+    """What is left where a balanced group, at most three deep, is taken off the end; escapes do not count here."""
+    depth = deepest = 0
+    for at in range(len(text) - 1, -1, -1):
+        depth += {"}": 1, "{": -1}.get(text[at], 0)
+        deepest = max(deepest, depth)
+        if depth <= 0:
+            return text[:at] if text.endswith("}") and deepest <= 3 else None
+    return None
+
+
+def without_option(text: str) -> str:
+    opened = text.rfind("[")
+    inside = text[opened + 1 : -1]
+    return text[:opened] if text.endswith("]") and opened >= 0 and "]" not in inside else text
+
+
+def is_mathematics(before: str) -> bool:
+    before = before[-64:]
+    stripped = before.rstrip()
+    for base in (before, stripped.removesuffix("\\text") if stripped.endswith("\\text") else before):
+        if base.rstrip().endswith("^"):
+            return True
+        if base.endswith("_") and (base[-2:-1].isalnum() or base[-2:-1] in tuple(")]}'")):
+            return True
+    if any(text.rstrip().endswith("\\sqrt") for text in (stripped, without_option(stripped))):
+        return True
+    group = without_group(stripped)
+    return stripped.endswith("\\frac") or (group is not None and group.rstrip().endswith("\\frac"))
+
+
+def is_of_a_command(before: str) -> bool:
+    before = before[-64:]
+    group = without_group(before.rstrip())
+    if group is not None and group.rstrip().endswith("\\color"):
+        return True
+    seen, bases = set(), [before]
+    while bases:  # indices may be taken off the end in any way
+        base = bases.pop()
+        if base in seen:
+            continue
+        seen.add(base)
+        for plain in (base, without_option(base)):
+            if any(map(names_a_command, (plain, plain.removesuffix("*")))):
+                return True
+        options = [base[:-1]] if base[-1:].isalnum() or base[-1:] == "_" else []
+        command = base.rstrip("abcdefghijklmnopqrstuvwxyz")
+        options += [command[:-1]] if command != base and command.endswith("\\") else []
+        options += [group] if (group := without_group(base)) is not None else []
+        bases += [rest[:-1] for rest in options if rest.endswith(("_", "^"))]
+    return False
+
+
+def names_a_command(text: str) -> bool:
+    _, slash, name = text.rpartition("\\")
+    shown_or_bare = ("text", "quad", "right", "n")
+    return bool(slash) and name.isascii() and name.isalpha() and name not in shown_or_bare
