@@ -77,6 +77,8 @@ def build(
 
     The bytes depend on the package, the libraries named in `build.json`, and the arguments `configs`, `seed` and
     `settings`; not on `num_proc`, the machine's clock or the folder. The folder appears whole or not at all.
+    A build that is killed outright leaves `.NAME.building` and `.NAME.lock` beside the folder NAME; the next build of
+    the same folder removes both, and nothing else reads them.
 
     Args:
         benchmark: Such as `eccbench`.
