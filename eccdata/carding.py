@@ -6,8 +6,8 @@ import dataclasses
 from pathlib import Path
 
 from eccdata import cards, provenance
+from eccdata.counts import TOKENS, Counts
 from eccdata.job import Job, Session, fields
-from eccdata.results import TOKENS, Counts
 from eccdata.systems.masking import without_credentials
 from eccdata.systems.server_facts import told
 

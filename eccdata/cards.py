@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from eccdata.counts import Scores, percent
 from eccdata.requests import Json
-from eccdata.results import Scores, percent
 
 FORMAT = 2
 """Raised whenever a field of the card changes its meaning."""

@@ -13,6 +13,7 @@ import datasets
 from eccdata import background, cards, catalog, protocols, results, rows
 from eccdata.asking import ask
 from eccdata.carding import write_card
+from eccdata.counts import Counts
 from eccdata.dataset import open_dataset
 from eccdata.errors import EccdataError, problem
 from eccdata.evaluator import Evaluator
@@ -286,7 +287,7 @@ def _begin_results(job: Job, run_id: str) -> Results:
     return Results(path, evaluator=job.evaluator, identity=identity)
 
 
-def _write_results(job: Job, session: Session) -> results.Counts:
+def _write_results(job: Job, session: Session) -> Counts:
     """Let the results appear that were written along; make them from the store where some were left out."""
     whole = session.asked.drained and session.asked.stopped is None
     if whole and not session.results.overflowed:

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from eccdata.asking import PASSING
-from eccdata.results import Scores
+from eccdata.counts import Scores
 
 ERROR_CHARS = 400
 """A server may put a whole page into an error; the results have all of it."""

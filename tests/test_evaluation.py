@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from eccdata.counts import Scores
 from eccdata.errors import EccdataError
 from eccdata.evaluation import evaluate
 from eccdata.evaluator import Evaluator, Row
 from eccdata.requests import Decoding, Json, Request, Response, Status
-from eccdata.results import Scores
 from eccdata.run import Run
 from eccdata.systems.sglang import SGLang
 from support.questions import questions

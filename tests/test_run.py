@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eccdata.results import Scores
+from eccdata.counts import Scores
 from eccdata.run import Run
 
 AGAIN = "Run the same command again"
