@@ -22,7 +22,7 @@ from eccdata.errors import EccdataError
 from eccdata.keys import digest
 from eccdata.requests import Json, Response, Status
 
-FORMAT = 2
+FORMAT = 1
 """Raised whenever an older eccdata could not read the file rightly."""
 
 APPLICATION_ID = 0x45434344  # "ECCD", in the header of every store
@@ -84,14 +84,6 @@ create table failures (
     error text
 );
 create index failures_by_key on failures (key);
-"""  # noqa: S608
-
-_FROM_FORMAT_1 = f"""
-begin;
-alter table responses add column image_tokens integer;
-alter table responses add column video_tokens integer;
-update meta set value = '{FORMAT}' where name = 'format';
-commit;
 """  # noqa: S608
 
 _RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
@@ -471,8 +463,6 @@ def _prepare(path: Path, db: sqlite3.Connection) -> None:
             f"{path} was written by a newer eccdata (store format {value}; this one reads up to {FORMAT}). "
             "Upgrade eccdata to go on with this run."
         )
-    if int(value) < FORMAT:
-        db.executescript(_FROM_FORMAT_1)
 
 
 def _explained(path: Path, error: sqlite3.Error) -> EccdataError:
