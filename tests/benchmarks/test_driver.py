@@ -31,9 +31,10 @@ def cpu_s() -> float:
 def test_reaches_nine_tenths_of_what_a_slow_server_allows(tmp_path: Path) -> None:
     """200 ms a request and 128 in flight: 640 requests/s at best. Opening, scoring and the card are included.
 
-    The limit is what a bare loop reaches in the same run: 640, less what the machine has no time for.
+    Where a bare loop in the same run falls short of 95 % of these, the machine is busy with something else, and the
+    limit is what that loop reaches.
     """
-    dataset = questions(128 * 40)
+    dataset = questions(128 * 80)
     evaluator = catalog.evaluator("eccbench", "membership")()
     bodies = [body(evaluator.request(row), MODEL, {}) for row in map(_named, dataset)]
 
@@ -49,16 +50,17 @@ def test_reaches_nine_tenths_of_what_a_slow_server_allows(tmp_path: Path) -> Non
         assert run.complete
         return run.asked / run.wall_s
 
-    reached = bare = 0.0
+    shares = []
     with spawn("instant", '{"delay_s": 0.2}') as url:
         rate("warm", dataset.select(range(128)))  # so that no import is timed
-        for attempt in range(3):  # whatever else the machine does can only slow it
-            reached = max(reached, rate(f"run-{attempt}", dataset))
-            bare = max(bare, _measured(lambda: asyncio.run(_bare(url, bodies, 128)), len(bodies))[0])
-            if reached >= 0.9 * bare:
+        for attempt in range(5):  # whatever else the machine does can only slow it
+            reached = rate(f"run-{attempt}", dataset)
+            bare = _measured(lambda: asyncio.run(_bare(url, bodies, 128)), len(bodies))[0]
+            print(f"\n{reached:.0f} requests/s of 640 ({reached / 640:.1%}); a bare loop reached {bare:.0f}")
+            shares.append(reached / (640 if bare >= 0.95 * 640 else bare))
+            if shares[-1] >= 0.9:
                 break
-    print(f"\n{reached:.0f} requests/s of 640 ({reached / 640:.1%}); a bare loop reached {bare:.0f}")
-    assert reached >= 0.9 * bare
+    assert max(shares) >= 0.9
 
 
 def test_costs_at_most_half_as_much_again_as_a_bare_loop(tmp_path: Path) -> None:
