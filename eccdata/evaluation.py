@@ -21,7 +21,7 @@ from eccdata.job import Job, Session
 from eccdata.keys import digest
 from eccdata.progress import Progress
 from eccdata.requests import Json
-from eccdata.results import Results
+from eccdata.results import NO_COLUMNS, Results
 from eccdata.run import Run
 from eccdata.settings import make
 from eccdata.showing import Showing
@@ -284,7 +284,8 @@ def _begin_results(job: Job, run_id: str) -> Results:
         "model": job.system.label,
     }
     path = job.out / RESPONSES / f"{run_id}.parquet"
-    return Results(path, evaluator=job.evaluator, identity=identity)
+    details = getattr(job.system, "columns", NO_COLUMNS)
+    return Results(path, evaluator=job.evaluator, identity=identity, details=details)
 
 
 def _write_results(job: Job, session: Session) -> Counts:

@@ -143,6 +143,10 @@ class Response:
         token_limit: The limit that was really in force: `decoding.max_tokens`, or less where the model's
             context leaves less room.
         probability: The probability of "yes" that the system states, where it states one.
+        option_probabilities: What the model gave each option at the place where the reply commits itself, by meaning
+            (`yes`, `no`, `abstain`), where the server tells; they add up to 1 at most.
+        details: What the system has to tell of how it answered: values of its own columns in the results
+            (`System.columns`).
         latency_s: Seconds from sending to the last byte, of the attempt that ended it.
         attempts: How often it was sent.
         error: What went wrong, where something did.
@@ -164,6 +168,8 @@ class Response:
     latency_s: float | None = None
     attempts: int = 1
     error: str | None = None
+    option_probabilities: Mapping[str, float] | None = None
+    details: Mapping[str, Json] | None = None
 
 
 MOST_TOKENS = 2**31 - 1

@@ -27,6 +27,9 @@ SCORED_TOGETHER = 32
 """Responses are scored so many at a time: one by one, between requests, the processor would have to fetch the code
 for it each time anew, which costs as much again."""
 
+OPTIONS = ("yes", "no", "abstain")
+"""The meanings whose probabilities the results have, as `option_<meaning>`."""
+
 _IDENTITY = pa.schema(
     {
         "run_id": pa.string(),
@@ -52,6 +55,9 @@ _RESPONSE = pa.schema(
         "cached_tokens": pa.int32(),
         "token_limit": pa.int32(),
         "probability": pa.float64(),
+        "option_yes": pa.float64(),
+        "option_no": pa.float64(),
+        "option_abstain": pa.float64(),
         "latency_s": pa.float64(),
         "asked_at": pa.timestamp("us", tz="UTC"),
         "server": pa.string(),
@@ -71,11 +77,14 @@ _MEDIA = pa.schema(
 )
 
 
-def schema(evaluator: Evaluator) -> pa.Schema:
-    """The columns of a protocol's results: identity, the question, the response, the verdict."""
+NO_COLUMNS = pa.schema([])
+
+
+def schema(evaluator: Evaluator, details: pa.Schema = NO_COLUMNS) -> pa.Schema:
+    """The columns of a protocol's results: identity, the question, the response, the system's own, the verdict."""
     question = pa.schema({"question_id": pa.string(), **evaluator.carried})
-    media = _MEDIA if evaluator.shows_media else pa.schema([])
-    parts = (_IDENTITY, question, _RESPONSE, media, evaluator.schema)
+    media = _MEDIA if evaluator.shows_media else NO_COLUMNS
+    parts = (_IDENTITY, question, _RESPONSE, media, details, evaluator.schema)
     return pa.schema([field for part in parts for field in part])
 
 
@@ -87,13 +96,21 @@ class Results:
     has to be made from the store (`write`). The file appears with `finish`, whole; the same rows give the same bytes.
     """
 
-    def __init__(self, path: Path, *, evaluator: Evaluator, identity: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        evaluator: Evaluator,
+        identity: Mapping[str, str],
+        details: pa.Schema = NO_COLUMNS,
+    ) -> None:
         """Begin a file.
 
         Args:
             path: The Parquet file.
             evaluator: Reads the responses.
             identity: Values of the columns that are the same in every row.
+            details: The columns that the system fills (`System.columns`).
 
         """
         self.counts = Counts()
@@ -101,7 +118,8 @@ class Results:
         self._path = path
         self._evaluator = evaluator
         self._identity = identity
-        self._columns = schema(evaluator)
+        self._details = details.names
+        self._columns = schema(evaluator, details)
         self._prompts = hashlib.sha256()
         self._arrived: list[tuple[int, Row, Stored]] = []
         self._groups: dict[int, list[list[Any] | None]] = {}
@@ -175,6 +193,8 @@ class Results:
         response, evaluator = stored.response, self._evaluator
         answered = response.status.answered
         verdict = evaluator.columns(question, response)
+        options = response.option_probabilities or {}
+        details = response.details or {}
         return [
             question["question_id"],
             *[question.get(name) for name in evaluator.carried],
@@ -191,11 +211,13 @@ class Results:
             token_count(response.cached_tokens),
             token_count(response.token_limit),
             response.probability,
+            *[options.get(meaning) for meaning in OPTIONS],
             response.latency_s,
             stored.asked_at,
             stored.server,
             stored.key.hex(),
             *(self._media(question, response) if evaluator.shows_media else ()),
+            *[details.get(name) for name in self._details],
             *[verdict[name] for name in evaluator.schema.names],
         ]
 

@@ -68,7 +68,9 @@ create table responses (
     probability real,
     latency_s real,
     attempts integer not null,
-    error text
+    error text,
+    option_probabilities text,
+    details text
 );
 create table failures (
     id integer primary key,
@@ -89,6 +91,14 @@ create index failures_by_key on failures (key);
 _RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
 _FAILURE_FIELDS = ("status", "finish_reason", "latency_s", "attempts", "error")
 _HEAD = ("key", "server", "session", "question_id", "asked_at")
+
+
+def _as_json(values: Mapping[str, Json] | None) -> str | None:
+    return None if values is None else json.dumps(values)
+
+
+def _from_json(text: str | None) -> Mapping[str, Json] | None:
+    return None if text is None else json.loads(text)
 
 
 def _insert(table: str, columns: Sequence[str], clash: str = "") -> str:
@@ -272,6 +282,8 @@ class Store:
                     response.latency_s,
                     response.attempts,
                     response.error,
+                    _as_json(response.option_probabilities),
+                    _as_json(response.details),
                 )
             )
         else:
@@ -376,8 +388,10 @@ class Store:
             yield self._stored(row)
 
     def _stored(self, row: Sequence[Any]) -> Stored:
-        key, server, asked_at, status, *values = row
-        return Stored(key, self._servers[server], asked_at, Response(_STATUS[status], *values))
+        key, server, asked_at, status, *values, option_probabilities, details = row
+        values += [_from_json(option_probabilities), _from_json(details)]
+        response = Response(_STATUS[status], *values)
+        return Stored(key, self._servers[server], asked_at, response)
 
     def _row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         return next(self._rows(sql, values), None)

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -253,8 +254,10 @@ def test_does_not_merge_another_run(tmp_path: Path) -> None:
 def test_memory_does_not_grow_with_the_number_of_responses(tmp_path: Path) -> None:
     with begun(tmp_path / "s") as store:
         sizes = []
+        store.add(key(0), "q0", 1, ANSWER)
+        assert len(list(store)) == 1  # what is loaded at the first use does not grow either
         tracemalloc.start()
-        for number in range(6000):
+        for number in range(1, 6000):
             store.add(key(number), f"q{number}", 1, ANSWER)
             if number in (1000, 5999):
                 sizes.append(tracemalloc.get_traced_memory()[0])
@@ -263,3 +266,14 @@ def test_memory_does_not_grow_with_the_number_of_responses(tmp_path: Path) -> No
         sizes.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
     assert max(sizes) - sizes[0] < 100_000
+
+
+def test_keeps_what_the_options_got_and_what_the_system_tells(tmp_path: Path) -> None:
+    told = replace(
+        ANSWER, option_probabilities={"yes": 0.75, "no": 0.2}, details={"hit": True, "windows": [1, 4]}
+    )
+    with begun(tmp_path / "s") as store:
+        store.add(key(1), "q1", 1, told)
+        stored = store.get(key(1))
+    assert stored is not None
+    assert stored.response == told

@@ -20,6 +20,7 @@ class System(Protocol):
     # ready to be sent, and its count of vision tokens is held against what they must cost.
     # `decodes: ClassVar[bool] = False`, where it has one, says that it generates no text: a request's decoding does not
     # apply to it, and the card says so.
+    # `columns: ClassVar[pa.Schema]`, where it has one, names columns that its responses fill from their `details`.
     # `notes() -> list[str]`, where it has one, gives what has to be said once a session has ended, a sentence each.
 
     @property
