@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eccdata import catalog, results
 from eccdata.cards import FORMAT
+from eccdata.settings import make
 
 SCHEMA = pa.schema(
     {
@@ -83,13 +86,31 @@ def outcome(letter: str, arm: str, answer: str) -> dict[str, Any]:
 
 
 def cell(
-    outcomes: Iterable[str], *, length: int = 512, band: str | None = "low", structure: str | None = None
+    outcomes: Iterable[str],
+    *,
+    length: int = 512,
+    band: str | None = "low",
+    structure: str | None = None,
+    prefix: str = "text",
+    answers: str = "ny",
+    **columns: Any,
 ) -> list[dict[str, Any]]:
-    """Make the questions of a cell: one string of letters a stream, one letter a question (see `outcome`)."""
-    rows = []
+    """Make the questions of a cell: one string of letters a stream, one letter a question (see `outcome`).
+
+    Args:
+        outcomes: The streams.
+        length: Of the streams.
+        band: Of the streams, where they have one.
+        structure: Of the streams, where they have one.
+        prefix: What the streams' names begin with.
+        answers: The true answers of a stream's questions, y or n, over and over.
+        columns: Any others; a list has a value for each question of the cell, another value is the same for all.
+
+    """
+    rows: list[dict[str, Any]] = []
     group = band or structure
     for s, letters in enumerate(outcomes):
-        stream = f"text-L{length:04d}-{group}-s{s:02d}"
+        stream = f"{prefix}-L{length:04d}-{group}-s{s:02d}"
         for q, letter in enumerate(letters):
             rows.append(
                 {
@@ -98,11 +119,45 @@ def cell(
                     "length": length,
                     "band": band,
                     "structure": structure,
-                    "answer": "yes" if q % 2 else "no",
+                    "answer": {"y": "yes", "n": "no"}[answers[q % len(answers)]],
                     "letter": letter,
+                }
+                | {
+                    name: values[len(rows)] if isinstance(values, list) else values
+                    for name, values in columns.items()
                 }
             )
     return rows
+
+
+def video_cell(
+    outcomes: Iterable[str], *, variant: str, prefix: str | None = None, **options: Any
+) -> list[dict[str, Any]]:
+    """Make the questions of a cell of rendered streams; `options` as for `cell`."""
+    return cell(outcomes, prefix=prefix or f"video-{variant}", variant=variant, **options)
+
+
+def clip_cell(
+    outcomes: Iterable[str], *, band: str, scores: list[float] | None = None, **options: Any
+) -> list[dict[str, Any]]:
+    """Make the questions of a cell of natural clips: one string of letters a clip, and a score of density for each."""
+    outcomes = list(outcomes)
+    rows = cell(outcomes, band=band, prefix="natural", **options)
+    by_clip = dict(zip(dict.fromkeys(row["stream_id"] for row in rows), scores or [], strict=False))
+    return [
+        {name: value for name, value in row.items() if name not in ("stream_id", "band", "structure")}
+        | {
+            "clip_id": row["stream_id"],
+            "density_band": band,
+            "density_score": by_clip.get(row["stream_id"]),
+        }
+        for row in rows
+    ]
+
+
+def schema_of(protocol: str) -> pa.Schema:
+    """Give the columns of the results of one of ECCBench's protocols."""
+    return results.schema(make(catalog.evaluator("eccbench", protocol), {}))
 
 
 def write_run(
@@ -112,6 +167,7 @@ def write_run(
     model: str = "model",
     arm: str = "none",
     config: str = "text",
+    protocol: str = "membership",
     system: str = "sglang",
     dataset: str = "sha256:data",
     server: str = "server",
@@ -119,18 +175,37 @@ def write_run(
     unasked: int = 0,
     parts: int = 1,
     card: bool = True,
-    schema: pa.Schema = SCHEMA,
+    schema: pa.Schema | None = None,
 ) -> Path:
-    """Write a run folder of these questions (from `cell`) and give it back."""
+    """Write a run folder of these questions (from `cell` or its kin) and give it back.
+
+    Where it is not given, the schema is that of the protocol and whatever other numbers the questions have, which are
+    what a system adds of its own (`flops_write`, …).
+    """
+    if schema is None:
+        schema = SCHEMA if protocol == "membership" else schema_of(protocol)
+        known = {*schema.names, "letter"}
+        schema = pa.schema(
+            [
+                *schema,
+                *(
+                    pa.field(name, pa.float64())
+                    for name in dict.fromkeys(chain(*questions))
+                    if name not in known
+                ),
+            ]
+        )
     options = {"arm": arm, **(options or {})}
     identity = repr((dataset, config, model, system, server, sorted(options.items())))
+    if protocol != "membership":
+        identity += protocol
     run_id = hashlib.sha256(identity.encode()).hexdigest()[:12]
     constant = {
         "run_id": run_id,
         "benchmark": "eccbench",
         "config": config,
         "split": "test",
-        "protocol": "membership",
+        "protocol": protocol,
         "system": system,
         "model": model,
         "arm": arm,
@@ -156,7 +231,7 @@ def write_run(
             "format": FORMAT,
             "run_id": run_id,
             "dataset": {"digest": dataset, "config": config, "split": "test"},
-            "protocol": {"benchmark": "eccbench", "name": "membership", "options": options},
+            "protocol": {"benchmark": "eccbench", "name": protocol, "options": options},
             "system": {"name": system, "model": model},
             "outcome": {"questions": len(rows) + unasked, "unasked": unasked},
             "sessions": [{"started_at": 1_767_225_600_000_000}],
