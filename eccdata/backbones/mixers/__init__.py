@@ -1,0 +1,1 @@
+"""The sequence mixers, one architecture a file."""

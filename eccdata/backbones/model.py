@@ -1,0 +1,141 @@
+"""A backbone with its embeddings and its yes-or-no head: a trainable memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import PreTrainedModel
+from transformers.utils import ModelOutput
+
+from eccdata.errors import problem
+
+from .architectures import build
+from .config import BackboneConfig
+
+NO, YES = 0, 1
+"""Where the two answers stand among the logits."""
+
+
+@dataclass
+class BackboneOutput(ModelOutput):
+    """What `MemoryBackbone` gives.
+
+    Attributes:
+        loss: Mean cross-entropy over the labelled candidates; None without labels.
+        logits: [B, Q, 2], no before yes.
+
+    """
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+
+
+class MemoryBackbone(PreTrainedModel):
+    """A sequence architecture that is written with a stream and read with candidates (eccbench.txt, C.1 and C.2).
+
+    A candidate is one token: the sum of its symbols' embeddings, each from the table of its slot. One pass over a
+    stream serves all its candidates, which see the stream's state and not each other.
+    """
+
+    config_class = BackboneConfig
+    base_model_prefix = "backbone"
+    main_input_name = "streams"
+
+    def __init__(self, config: BackboneConfig) -> None:
+        super().__init__(config)
+        slots, symbols = config.candidate_slots, config.alphabet_size + 1
+        self.symbols = nn.Embedding(config.alphabet_size, config.width)
+        # one table a slot, in one
+        self.slots = nn.Embedding(slots * symbols, config.width)
+        self.backbone = build(config)
+        self.norm = nn.RMSNorm(config.width, eps=1e-5)
+        self.head = nn.Linear(config.width, 2)
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Leave every module as it made itself: the architectures ask for beginnings of their own."""
+
+    def start(self, batch: int) -> tuple[Any, ...]:
+        """Give the state of `batch` empty streams."""
+        return self.backbone.start(self.symbols.weight.new_empty(batch, 0, self.config.width))
+
+    def write(
+        self, symbols: Tensor, state: tuple[Any, ...] | None = None, *, piece: int | None = None
+    ) -> tuple[Any, ...]:
+        """Write on.
+
+        Args:
+            symbols: int [B, T], the same number for each stream of the batch.
+            state: What was written before; empty streams by default.
+            piece: Symbols to write at a time, for streams whose activations would not fit at once. The state after
+                is the same.
+
+        Returns:
+            The state after the last symbol.
+
+        """
+        state = self.start(symbols.shape[0]) if state is None else state
+        for part in symbols.split(piece or max(1, symbols.shape[1]), 1):
+            if part.shape[1]:
+                _, state = self.backbone(self.symbols(part), state)
+        return state
+
+    def read(self, candidates: Tensor, state: tuple[Any, ...]) -> Tensor:
+        """Ask whether candidates occurred.
+
+        Args:
+            candidates: int [B, Q, slots], right-aligned, as `right_aligned` gives.
+            state: It stays as it is.
+
+        Returns:
+            Logits [B, Q, 2], no before yes.
+
+        """
+        slots, symbols = self.config.candidate_slots, self.config.alphabet_size + 1
+        offsets = symbols * torch.arange(slots, device=candidates.device)
+        questions = self.slots(candidates + offsets).sum(-2)
+        return self.head(self.norm(self.backbone.read(questions, state)))
+
+    def forward(
+        self, streams: Tensor, candidates: Tensor, labels: Tensor | None = None, **_: Any
+    ) -> BackboneOutput:
+        """Write each stream and read its candidates.
+
+        Args:
+            streams: int [B, T].
+            candidates: int [B, Q, slots], right-aligned.
+            labels: int [B, Q], 1 where the answer is yes and 0 where it is no; −100 counts nothing.
+
+        """
+        logits = self.read(candidates, self.write(streams))
+        loss = None
+        if labels is not None:
+            loss = functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+        return BackboneOutput(loss=loss, logits=logits)
+
+
+def right_aligned(candidates: Iterable[Sequence[int]], config: BackboneConfig) -> Tensor:
+    """Give candidates as `MemoryBackbone` reads them: int64 [Q, slots], padded in front.
+
+    Raises:
+        EccdataError: Naming the candidates that are empty, too long, or have symbols outside the alphabet.
+
+    """
+    given = [list(candidate) for candidate in candidates]
+    slots, alphabet = config.candidate_slots, config.alphabet_size
+    wrong = [
+        f"candidate {number}: {candidate}"
+        for number, candidate in enumerate(given)
+        if not 1 <= len(candidate) <= slots or not all(0 <= symbol < alphabet for symbol in candidate)
+    ]
+    if wrong:
+        raise problem(
+            "This backbone cannot read:", wrong, f"It reads 1 to {slots} symbols from 0 to {alphabet - 1}."
+        )
+    rows = [[config.pad_id] * (slots - len(candidate)) + candidate for candidate in given]
+    return torch.tensor(rows, dtype=torch.long).reshape(-1, slots)
