@@ -87,11 +87,37 @@ def system(name: str) -> type[System]:
 
 def queries(benchmark: str) -> dict[str, Traversable]:
     """The SQL files of a benchmark by table name, in the order of their names."""
-    known = entries("queries")
-    if benchmark not in known:
+    return _queries(benchmark, ".sql")
+
+
+def stages(benchmark: str) -> dict[str, Traversable]:
+    """The SQL files in its `stages` by name: counts that its tables share."""
+    return _queries(benchmark, ".sql", "stages")
+
+
+def references(benchmark: str) -> dict[str, Traversable]:
+    """The CSV files in its `reference` by name: values that a paper prints."""
+    return _queries(benchmark, ".csv", "reference")
+
+
+def _queries(benchmark: str, suffix: str, *inside: str) -> dict[str, Traversable]:
+    if benchmark not in entries("queries"):
+        return {}
+    folder = (files(_load("queries", benchmark)) / benchmark).joinpath(*inside)
+    found = [path for path in folder.iterdir() if path.name.endswith(suffix)] if folder.is_dir() else []
+    return dict(sorted((path.name.removesuffix(suffix), path) for path in found))
+
+
+def figures(benchmark: str) -> dict[str, Traversable]:
+    """The figures that stand beside a benchmark's queries, in the order of their names.
+
+    `<query>.vl.yaml` or, where a query has several, `<query>.<part>.vl.yaml`.
+    """
+    if benchmark not in entries("queries"):
         return {}
     folder = files(_load("queries", benchmark)) / benchmark
-    found = {path.name.removesuffix(".sql"): path for path in folder.iterdir() if path.name.endswith(".sql")}
+    ending = ".vl.yaml"
+    found = {path.name.removesuffix(ending): path for path in folder.iterdir() if path.name.endswith(ending)}
     return dict(sorted(found.items()))
 
 

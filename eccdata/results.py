@@ -80,7 +80,7 @@ _MEDIA = pa.schema(
 NO_COLUMNS = pa.schema([])
 
 
-def schema(evaluator: Evaluator, details: pa.Schema = NO_COLUMNS) -> pa.Schema:
+def schema(evaluator: Evaluator | type[Evaluator], details: pa.Schema = NO_COLUMNS) -> pa.Schema:
     """The columns of a protocol's results: identity, the question, the response, the system's own, the verdict."""
     question = pa.schema({"question_id": pa.string(), **evaluator.carried})
     media = _MEDIA if evaluator.shows_media else NO_COLUMNS

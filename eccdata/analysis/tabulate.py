@@ -21,6 +21,7 @@ from eccdata.analysis.adhoc import check_outside_runs, query_error, reading_quer
 from eccdata.analysis.header import Header, bare_header, parse_header
 from eccdata.analysis.missing import missing
 from eccdata.analysis.runs import Run
+from eccdata.analysis.stages import keep_stages
 from eccdata.analysis.views import Views, open_views
 from eccdata.errors import EccdataError, problem, unknown
 from eccdata.progress import Progress
@@ -171,6 +172,7 @@ def _table(views: Views, benchmark: str, name: str, query: bytes) -> TableResult
         header = parse_header(sql, f"{benchmark}/{name}")
         labels = {run.label for run in views.runs if run.identity["benchmark"] == benchmark}
         lacking = missing(views.connection, header, labels)
+        keep_stages(views.connection, sql)
         columns, rows = _rows(views.connection, sql)
         _check_shown(header, columns, rows, f"{benchmark}/{name}")
         if not rows and not lacking:

@@ -6,7 +6,7 @@ import os
 import tempfile
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -15,10 +15,13 @@ from typing import Any
 import duckdb
 import orjson
 
+from eccdata import catalog
 from eccdata.analysis.files import PROTOCOL, ReadOnlyFiles
 from eccdata.analysis.runs import IDENTITY, Run, check_columns, check_identities, find_runs, label
+from eccdata.analysis.stages import create_stages
 from eccdata.errors import EccdataError, problem
 from eccdata.requests import Status
+from eccdata.results import schema
 
 ANSWERED = ", ".join(f"'{status.value}'" for status in Status if status.answered)
 
@@ -44,10 +47,12 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB connection with views over any number of results.
 
-    `responses` has the columns of all the runs' responses (null where a run lacks one) and besides `run` (the
+    `responses` has the columns of all the runs' responses and of all protocols of their benchmarks (null where a run
+    lacks one) and besides `run` (the
     run's name), `label` (the model's name, with what tells it from runs that must not be pooled with it, see
     `eccdata.analysis.runs.label`) and `failed` (whether the response is a failure). `runs` has a row a run, with
-    its card as JSON. The macros are those of `macros.sql`. Nothing is copied: the views read the files.
+    its card as JSON. The stages of the benchmarks (`queries/<benchmark>/stages/*.sql`) are views too, of their
+    names. The macros are those of `macros.sql`. Nothing is copied: the views read the files.
 
     The connection can read the runs' Parquet files and no other file, and can write none at all. Its settings
     are locked. What a query cannot hold in memory goes to a folder in the system's temporary folder, which is
@@ -86,12 +91,14 @@ def open_views(
         check_columns(runs)
         runs, apart = label(runs)
         _create_runs(connection, runs)
+        absent = _absent(connection, source, {run.identity["benchmark"] for run in runs})
         connection.execute(f"""
             CREATE VIEW responses AS
-            SELECT response.*, status NOT IN ({ANSWERED}) AS failed, runs.run, runs.label
+            SELECT response.*, {absent} status NOT IN ({ANSWERED}) AS failed, runs.run, runs.label
             FROM {source} AS response JOIN runs USING (run_id)
         """)  # noqa: S608 (names and statuses are ours)
         connection.execute((files("eccdata.analysis") / "macros.sql").read_text("utf-8"))
+        create_stages(connection, sorted({run.identity["benchmark"] for run in runs}))
         connection.execute(f"SET allowed_directories = ['{PROTOCOL}://']")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -158,6 +165,18 @@ def _look(connection: duckdb.DuckDBPyConnection, source: str, found: Sequence[Ru
             "Keep each run in a folder of its own.",
         )
     return runs
+
+
+def _absent(connection: duckdb.DuckDBPyConnection, source: str, benchmarks: Set[str]) -> str:
+    """Columns of the benchmarks' protocols that no run here has, as NULLs: a query may name them all the same."""
+    there = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+    known: dict[str, str] = {}
+    for name in catalog.entries("evaluators"):
+        benchmark, _, protocol = name.partition(".")
+        if benchmark in benchmarks:
+            columns = connection.from_arrow(schema(catalog.evaluator(benchmark, protocol)).empty_table())
+            known |= dict(zip(columns.columns, map(str, columns.types), strict=True))
+    return "".join(f"NULL::{kind} AS {name}, " for name, kind in known.items() if name not in there)
 
 
 def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> None:
