@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,13 +114,21 @@ def exhibit(release: Path, config: str, question: str) -> Exhibit:
     if config not in record.configs:
         raise unknown(f"configuration in {release}", config, record.configs)
     row, features = _find(release, record, config, question)
-    missing = [name for name in ("stream", "candidate", "answer", "position") if name not in row]
+    if isinstance(row.get("answer"), int):
+        row["answer"] = features["answer"].int2str(row["answer"])
+    return exhibit_row(row, config)
+
+
+def exhibit_row(row: Mapping[str, Any], config: str) -> Exhibit:
+    """Make a row ready to be shown, whose labels are their names.
+
+    Raises:
+        EccdataError: If it lacks what a question of a candidate in a stream has.
+
+    """
+    missing = [name for name in ("question_id", "stream", "candidate", "answer", "position") if name not in row]
     if missing:
         raise problem(f"Rows of {config} cannot be shown: they lack the columns", missing)
-    return _exhibit(row, features, config)
-
-
-def _exhibit(row: dict[str, Any], features: datasets.Features, config: str) -> Exhibit:
     on_belts = "lanes" in row
     stream = _places(row["stream"], row.get("lanes"))
     candidate = _places(row["candidate"], row.get("candidate_lanes"))
@@ -145,12 +154,11 @@ def _exhibit(row: dict[str, Any], features: datasets.Features, config: str) -> E
     else:
         because = "It does not occur."
     medium = ("option video", "main video") if on_belts else ("candidate", "stream")
-    answer = row["answer"]
     return Exhibit(
         question_id=row["question_id"],
         config=config,
         asked=f"Did the {medium[0]} occur in the {medium[1]} as one contiguous run?",
-        answer=features["answer"].int2str(answer) if isinstance(answer, int) else str(answer),
+        answer=str(row["answer"]),
         because=because,
         stream=stream,
         candidate=candidate,
