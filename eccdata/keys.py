@@ -67,6 +67,9 @@ def request_key(request: Request, messages: bytes, model: str, server: str) -> b
     if request.payoff is not None:
         # A system that reads symbols takes the payoff from here and not from the prompt.
         parts["payoff"] = [request.payoff.correct, request.payoff.wrong, request.payoff.abstain]
+    if request.search is not None and request.search.text is not None:
+        # Of what is looked for, media stand in the messages by their content; a text need not.
+        parts["search"] = request.search.text
     if request.symbols is not None:
         symbols = request.symbols
         content = hashlib.sha256(len(symbols.stream).to_bytes(8, "little"))

@@ -99,6 +99,22 @@ class SymbolQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """What a question looks for and where, for systems that search a video and do not read all of it.
+
+    Attributes:
+        stream: The medium to be searched, by its name in the request.
+        medium: The medium that is looked for; or
+        text: The sentence that says what is looked for.
+
+    """
+
+    stream: str
+    medium: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One question, ready to be put to a system.
 
@@ -112,6 +128,7 @@ class Request:
         payoff: What a right and a wrong answer earn, where the prompt says so.
         symbols: The same question as symbols, where it has that form.
         media: The clips that the messages refer to.
+        search: What is looked for in which of them, where the question is of that kind.
 
     """
 
@@ -123,6 +140,7 @@ class Request:
     payoff: Payoff | None = None
     symbols: SymbolQuery | None = None
     media: tuple[Media, ...] = ()
+    search: Search | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +165,8 @@ class Response:
             (`yes`, `no`, `abstain`), where the server tells; they add up to 1 at most.
         details: What the system has to tell of how it answered: values of its own columns in the results
             (`System.columns`).
+        sent: What was put to the model, where a system makes something else of the request: its clips are what
+            is recorded and audited. It is not stored.
         latency_s: Seconds from sending to the last byte, of the attempt that ended it.
         attempts: How often it was sent.
         error: What went wrong, where something did.
@@ -170,6 +190,7 @@ class Response:
     error: str | None = None
     option_probabilities: Mapping[str, float] | None = None
     details: Mapping[str, Json] | None = None
+    sent: Request | None = None
 
 
 MOST_TOKENS = 2**31 - 1

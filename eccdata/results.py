@@ -222,6 +222,9 @@ class Results:
         ]
 
     def _media(self, question: Row, response: Response) -> list[Any]:
+        if response.details is not None and "media" in response.details:
+            # what a system sent in place of the question's own clips
+            question = {**question, **response.details}
         must = question.get("vision_tokens_expected")
         told = (token_count(response.image_tokens), token_count(response.video_tokens))
         got = None if told == (None, None) else token_count(sum(filter(None, told)))

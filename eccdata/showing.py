@@ -67,14 +67,7 @@ class Showing:
                 raise
             # stopped while clips were made ready: this question has not been asked
             return question, replace(request, media=())
-        must = self.audit.expected(request)
-        frames = [len(medium.ready.manifest.indices) for medium in request.media]
-        columns = {
-            "frames_sent": sum(frames),
-            "vision_tokens_expected": None if must is None else must.total,
-            "media": [_told(medium) for medium in request.media],
-        }
-        return {**question, **columns}, request
+        return {**question, **_columns(request, self.audit)}, request
 
     def facts(self) -> dict[str, Json]:
         """What the card tells."""
@@ -101,13 +94,27 @@ class _Audited:
 
     async def respond(self, request: Request) -> Response:
         response = await self._system.respond(request)
-        fault = self._audit.judge(request, response)
+        sent = response.sent or request
+        fault = self._audit.judge(sent, response)
+        if response.sent is not None and response.status.answered:
+            details = {**(response.details or {}), **_columns(sent, self._audit)}
+            response = replace(response, sent=None, details=details)
         if fault is None or self._accept:
             return response
         raise EccdataError(
             f"The token audit failed at question {request.question_id!r}: {fault} What the server makes of clips must "
             "be set right; or go on all the same (--accept-audit; in Python accept_audit_failures=True)."
         )
+
+
+def _columns(request: Request, audit: Audit) -> dict[str, Any]:
+    """The columns that say which frames were sent."""
+    must = audit.expected(request)
+    return {
+        "frames_sent": sum(len(medium.ready.manifest.indices) for medium in request.media),
+        "vision_tokens_expected": None if must is None else must.total,
+        "media": [_told(medium) for medium in request.media],
+    }
 
 
 def _told(medium: Media) -> Mapping[str, Any]:

@@ -88,7 +88,8 @@ create table failures (
 create index failures_by_key on failures (key);
 """  # noqa: S608
 
-_RESPONSE_FIELDS = tuple(Response.__dataclass_fields__)
+# what was sent has been recorded as details by then
+_RESPONSE_FIELDS = tuple(name for name in Response.__dataclass_fields__ if name != "sent")
 _FAILURE_FIELDS = ("status", "finish_reason", "latency_s", "attempts", "error")
 _HEAD = ("key", "server", "session", "question_id", "asked_at")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eccdata.errors import EccdataError
-from eccdata.video.sources import open_video
+from eccdata.video.sources import Source, open_video, source_name
 
 WIDTH, HEIGHT = 640, 360
 """Size of natural frames in pixels (eccbench.txt, tables 2 and 3)."""
@@ -41,7 +40,7 @@ def clip_times(start_s: float, end_s: float, length: int) -> list[float]:
 
 
 def frames_at(
-    path: str | Path, times_s: Sequence[float], *, width: int = WIDTH, height: int = HEIGHT
+    path: Source, times_s: Sequence[float], *, width: int = WIDTH, height: int = HEIGHT
 ) -> Iterator[Frame]:
     """Decode what is on the screen at given times.
 
@@ -49,7 +48,7 @@ def frames_at(
     times, so that a variable frame rate or B-frames do no harm.
 
     Args:
-        path: A video file.
+        path: A video file, or its bytes.
         times_s: Seconds from the start of the video, ascending; two may show the same frame.
         width: Frames are scaled to this width, in pixels.
         height: And to this height.
@@ -58,7 +57,7 @@ def frames_at(
         EccdataError: The file cannot be read, or ends before a time. Names it and the last good time.
 
     """
-    name = os.fspath(path)
+    name = source_name(path)
     done = 0
     with open_video(path) as (container, stream):
         if stream.time_base is None:

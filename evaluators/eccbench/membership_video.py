@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from eccdata.errors import problem
 from eccdata.evaluator import Row
 from eccdata.media import Media
-from eccdata.requests import Request, SymbolQuery
+from eccdata.requests import Request, Search, SymbolQuery
 from eccdata.video.lanes import LANES, joint_symbols
 from eccdata.video.mp4 import mp4_bytes
 
@@ -89,6 +89,7 @@ class MembershipVideo(Showing):
             payoff=PAYOFFS[self.arm],
             symbols=SymbolQuery(stream, candidate, question["alphabet_size"] * LANES),
             media=media,
+            search=Search("main", medium="option"),
         )
 
     def _clip(self, name: str, question: Row, column: str, joint: NDArray[np.uint8]) -> Media:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from eccdata.evaluator import Row
-from eccdata.requests import Request
+from eccdata.requests import Request, Search
 
 from .prompts import NATURAL, NATURAL_OPTIONS, PAYOFFS
 from .showing import Showing
@@ -70,4 +70,5 @@ class Natural(Showing):
             options=self.markers,
             payoff=PAYOFFS[self.arm],
             media=(self.medium("clip", clip),),
+            search=Search("clip", text=question["question"]),
         )
