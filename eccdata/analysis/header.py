@@ -12,11 +12,12 @@
 
 `counts` is the condition on `responses` that the query itself has; what it lets through is looked at for what is
 missing. `expects` names columns of `responses` and values of theirs (more of them separated by `;`) that every
-label should have. `rows` names the columns that say what a row is of. Each column of the result that is to be
-shown has a `column` line: its name, its format (see `FORMATS`), its heading, where `a / b` sets b under a. `bold`
-names columns of which the highest is set in bold, `bookkeeping` columns that a terminal is spared where they are
-zero in every row. `paper`, `expects`, `bold`, `bookkeeping` and `note` may be left out. A line that begins with more
-than one space goes on with the one before it.
+label should have in all combinations; where what is expected differs, such as the lengths of two configurations,
+there is an `expects` line for each. `rows` names the columns that say what a row is of. Each column of the result
+that is to be shown has a `column` line: its name, its format (see `FORMATS`), its heading, where `a / b` sets b under
+a. `bold` names columns of which the highest is set in bold, `bookkeeping` columns that a terminal is spared where they
+are zero in every row. `paper`, `expects`, `bold`, `bookkeeping` and `note` may be left out. A line that begins with
+more than one space goes on with the one before it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ FORMATS = {
     "percent": "a fraction in percent, one decimal",
     "points": "a difference of fractions in percentage points, signed, one decimal",
     "fraction": "three decimals",
+    "fraction4": "four decimals",
+    "teraflops": "FLOPs in units of 10^12, three significant digits",
     "signed": "signed, three decimals",
     "p": "a p-value: three decimals, or <0.001",
 }
@@ -64,7 +67,7 @@ class Header:
         paper: Where it stands in a paper, if it does.
         needs: What has to have been run for it.
         counts: The SQL condition on `responses` of what it counts.
-        expects: Columns of `responses` with the values that every label should have.
+        expects: Columns of `responses` with the values that every label should have in all combinations, line by line.
         rows: The columns that say what a row is of.
         columns: The columns that are shown, in order.
         bold: Columns of which the highest is set in bold, row by row.
@@ -77,7 +80,7 @@ class Header:
     paper: str | None
     needs: str
     counts: str
-    expects: dict[str, tuple[str, ...]]
+    expects: tuple[dict[str, tuple[str, ...]], ...]
     rows: tuple[str, ...]
     columns: tuple[Column, ...]
     bold: tuple[str, ...]
@@ -92,7 +95,7 @@ class Header:
 
 def bare_header(title: str) -> Header:
     """Make the header of a query that has none which can be read."""
-    return Header(title, None, "", "", {}, (), (), (), ())
+    return Header(title, None, "", "", (), (), (), (), ())
 
 
 def parse_header(sql: str, name: str) -> Header:
@@ -124,12 +127,14 @@ def parse_header(sql: str, name: str) -> Header:
             columns.append(Column(parts[0], parts[1], tuple(part.strip() for part in parts[2].split(" / "))))
     if not found["column"]:
         wrong.append("column: there has to be at least one")
-    expects = {}
-    for value in (part for whole in found["expects"] for part in whole.split(";")):
-        column, sign, values = (part.strip() for part in value.partition("="))
-        if not sign:
-            wrong.append(f"expects: {value.strip()!r} is not `column = value, value`")
-        expects[column] = tuple(part.strip() for part in values.split(","))
+    expects: list[dict[str, tuple[str, ...]]] = []
+    for line in found["expects"]:
+        expects.append({})
+        for value in line.split(";"):
+            column, sign, values = (part.strip() for part in value.partition("="))
+            if not sign:
+                wrong.append(f"expects: {value.strip()!r} is not `column = value, value`")
+            expects[-1][column] = tuple(part.strip() for part in values.split(","))
     named = {
         key: tuple(part.strip() for value in found[key] for part in value.split(","))
         for key in ("bold", "bookkeeping", "rows")
@@ -146,7 +151,7 @@ def parse_header(sql: str, name: str) -> Header:
         paper=next(iter(found["paper"]), None),
         needs=needs,
         counts=counts,
-        expects=expects,
+        expects=tuple(expects),
         rows=named["rows"],
         columns=tuple(columns),
         bold=named["bold"],

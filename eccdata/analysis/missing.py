@@ -21,7 +21,7 @@ def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Itera
         labels: The labels that could be in the table.
 
     """
-    columns = list(header.expects)
+    columns = list(dict.fromkeys(column for expected in header.expects for column in expected))
     chosen = ", ".join(["label", *columns])
     rows = connection.execute(
         f"SELECT {chosen}, count(*), count(*) FILTER (failed) FROM responses "  # noqa: S608 (the query's own words)
@@ -40,7 +40,11 @@ def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Itera
     if absent := sorted(set(labels) - there.keys()):
         sentences.append(f"Not in it at all: {_listed(absent)}. It needs {header.needs}.")
     for label, cells in there.items():
-        if gaps := _gaps(header.expects, cells):
+        gaps: list[str] = []
+        for expected in header.expects:
+            places = [columns.index(column) for column in expected]
+            gaps += _gaps(expected, {tuple(cell[place] for place in places) for cell in cells})
+        if gaps:
             sentences.append(f"{label} was not asked: {'; '.join(gaps)}.")
     sentences += [
         f"{label}: {failed[label]} of {asked[label]} responses are failures and are left out."
@@ -51,7 +55,11 @@ def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Itera
 
 
 def _gaps(expects: dict[str, tuple[str, ...]], cells: set[tuple[str, ...]]) -> list[str]:
-    """Name values that are not there at all, then combinations of those that are."""
+    """Name values that are not there at all, then combinations of those that are.
+
+    Each column is looked at where those before it have values that are expected: of `config = text; length = 512`, a
+    video of 512 frames says nothing.
+    """
     columns = list(expects)
     gaps, present = [], []
     for index, column in enumerate(columns):
@@ -60,6 +68,9 @@ def _gaps(expects: dict[str, tuple[str, ...]], cells: set[tuple[str, ...]]) -> l
         if lacking:
             gaps.append(f"{column} {_listed(lacking)}")
         present.append([value for value in expects[column] if value in have])
+        cells = {cell for cell in cells if cell[index] in expects[column]}
+        if not cells:
+            return gaps
     gaps += [_combined(columns, values) for values in product(*present) if values not in cells]
     return gaps
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -43,6 +44,10 @@ def show(value: Any, form: str) -> str:
             return _signed(100 * value, 1)
         case "fraction":
             return f"{value:.3f}"
+        case "fraction4":
+            return f"{value:.4f}"
+        case "teraflops":
+            return _significant(value / 1e12)
         case "signed":
             return _signed(value, 3)
         case "p":
@@ -186,6 +191,14 @@ def _best(header: Header, row: Row) -> set[str]:
     if len(set(values.values())) < 2:
         return set()
     return {name for name, value in values.items() if value == max(values.values())}
+
+
+def _significant(value: float, digits: int = 3) -> str:
+    """Three digits and no exponent; whole numbers where they take more."""
+    if not value:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{decimals}f}"
 
 
 def _signed(value: float, decimals: int) -> str:

@@ -32,7 +32,7 @@ def test_parse() -> None:
         paper="Table 1",
         needs="a run",
         counts="arm = 'none' AND length = 8",
-        expects={"length": ("8", "16"), "band": ("low", "max")},
+        expects=({"length": ("8", "16"), "band": ("low", "max")},),
         rows=("label",),
         columns=(Column("label", "text", ("Model",)), Column("x", "percent", ("Share", "of x"))),
         bold=("x",),
