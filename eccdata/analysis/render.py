@@ -90,9 +90,9 @@ def as_markdown(header: Header, rows: Sequence[Row], missing: Sequence[str]) -> 
             _markdown_row("---" if column.format in TEXT_LIKE else "---:" for column in header.columns),
         ]
         for row in rows:
-            best = _best(header, row)
+            highest = best(header, row)
             lines.append(
-                _markdown_row(f"**{text}**" if name in best else text for name, text in _cells(header, row))
+                _markdown_row(f"**{text}**" if name in highest else text for name, text in _cells(header, row))
             )
         lines.append("")
     lines += [f"- {note}" for note in header.notes]
@@ -109,9 +109,9 @@ def as_latex(header: Header, rows: Sequence[Row], name: str) -> str:
     lines += _latex_heading(columns)
     lines.append(r"\midrule")
     for row in rows:
-        best = _best(header, row)
+        highest = best(header, row)
         cells = (
-            rf"\textbf{{{_latex(text)}}}" if key in best else _latex(text)
+            rf"\textbf{{{_latex(text)}}}" if key in highest else _latex(text)
             for key, text in _cells(header, row)
         )
         lines.append(" & ".join(cells) + r" \\")
@@ -173,10 +173,10 @@ def _panel(
         )
     names = {column.name for column in columns}
     for row in rows:
-        best = _best(header, row)
+        highest = best(header, row)
         cells = [(name, text) for name, text in _cells(header, row) if name in names]
         table.add_row(
-            *(Text(text, "bold" if name in best else "", no_wrap=name not in folded) for name, text in cells)
+            *(Text(text, "bold" if name in highest else "", no_wrap=name not in folded) for name, text in cells)
         )
     return table
 
@@ -185,7 +185,7 @@ def _cells(header: Header, row: Row) -> list[tuple[str, str]]:
     return [(column.name, show(row[column.name], column.format)) for column in header.columns]
 
 
-def _best(header: Header, row: Row) -> set[str]:
+def best(header: Header, row: Row) -> set[str]:
     """The columns of the highest value among those that compete; none where all are equal."""
     values = {name: row[name] for name in header.bold if row[name] is not None}
     if len(set(values.values())) < 2:
