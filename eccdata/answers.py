@@ -49,9 +49,10 @@ ABSTAIN = "abstain"
 """The meaning of the marker with which a reply declines to answer."""
 
 _OPENING = "{｛❴﹛"
-_CLOSING = "}｝❵﹜"
-# What may stand between a brace and the name: it decorates the name and says nothing else.
-_DECORATION = r"[\s*`\"'“”‘’$]*+"
+CLOSING = "}｝❵﹜"
+"""The braces that end a marker."""
+DECORATION = r"[\s*`\"'“”‘’$]*+"
+"""What may stand between a brace and the name, as a pattern: it decorates the name and says nothing else."""
 # Commands that show their argument as it is.
 _SHOWING = (
     "boxed|fbox|mbox|hbox|text|textbf|textit|textrm|textsf|texttt|textnormal|textup|emph|underline|"
@@ -104,12 +105,14 @@ class Marker:
         option: The option as the protocol writes it, such as `{0}`.
         meaning: What it stands for, such as `yes`.
         start: Index of its first character in the whole reply (the brace, or the backslash that escapes it).
+        name_start: Index of the first character of the option's name.
 
     """
 
     option: str
     meaning: str
     start: int
+    name_start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ def last_marker(text: str, options: Mapping[str, str]) -> Marker | None:
         escaped = start < match.start()
         if escaped or not _given(text, begin, match.start(), match.end(), end):
             option = names[match[1].translate(_ASCII).lower()]
-            return Marker(option, options[option], start)
+            return Marker(option, options[option], start, match.start(1))
     return None
 
 
@@ -219,5 +222,5 @@ def _reader(options: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, str]]:
     # Case is ASCII's alone, so that whatever matches is found in `names`.
     name = f"((?ai:{'|'.join(map(re.escape, spellings))}))"
     # \right stands only before the closing brace of \left\{0\right\}
-    end = rf"(?:\\right\s*+)?+\\*+[{_CLOSING}]"
-    return re.compile(f"[{_OPENING}]{_DECORATION}{name}{_DECORATION}{end}"), names
+    end = rf"(?:\\right\s*+)?+\\*+[{CLOSING}]"
+    return re.compile(f"[{_OPENING}]{DECORATION}{name}{DECORATION}{end}"), names

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -193,7 +195,10 @@ def test_reply(reply: str, meaning: str | None, spelling: str) -> None:
         assert marker is None
     else:
         option = next(option for option, of in OPTIONS.items() if of == meaning)
-        assert marker == Marker(option, meaning, reply.rindex(spelling))
+        assert marker is not None
+        assert (marker.option, marker.meaning, marker.start) == (option, meaning, reply.rindex(spelling))
+        name = unicodedata.normalize("NFKC", reply[marker.name_start :])
+        assert name.lower().startswith(option[1:-1])
 
 
 @pytest.mark.parametrize(
@@ -282,7 +287,8 @@ def naive(text: str) -> Marker | None:
             bare = before.rstrip("\\")
             if before == bare and is_given(before, shown[j:]):
                 continue
-            found = Marker(f"{{{name}}}", OPTIONS[f"{{{name}}}"], begin + len(bare))
+            name_start = j - len(shown[i + 1 : j].lstrip(" \n*`\"'$"))
+            found = Marker(f"{{{name}}}", OPTIONS[f"{{{name}}}"], begin + len(bare), begin + name_start)
     return found
 
 

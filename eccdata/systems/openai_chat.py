@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -18,6 +19,7 @@ import orjson
 from eccdata.media import Media, parts_with_media
 from eccdata.requests import Json, Request, Response, Status, token_count
 from eccdata.systems.masking import Mask, without_credentials
+from eccdata.systems.option_logprobs import read_options
 
 RETRIED_HTTP = frozenset({408, 409, 425, 429})
 """HTTP statuses below 500 that another try may mend; from 500 on, all of them."""
@@ -114,21 +116,26 @@ def read(
     token_limit: int,
     location: str | None = None,
     mask: Mask = NO_SECRETS,
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Response | Failure:
-    """What one HTTP reply says; latency, attempts and token limit go into the response as they are."""
+    """What one HTTP reply says; latency, attempts and token limit go into the response as they are.
+
+    Of log-probabilities, where there are any, what the request's `options` got is kept and nothing else: they are
+    a hundred times as long as the reply.
+    """
     if http_status in REDIRECTIONS and location:
         said = f"HTTP {http_status}: {moved(location, mask)}"
         return Failure(Status.INVALID_REQUEST, said, retry=False)
     if http_status != 200:
         return _read_error(http_status, error_text(content, mask))
     try:
-        return _read_completion(orjson.loads(content), latency_s, attempts, token_limit, mask)
+        return _read_completion(orjson.loads(content), latency_s, attempts, token_limit, mask, options)
     except (ValueError, LookupError, TypeError, AttributeError):
         return Failure(Status.MALFORMED, f"no chat completion: {error_text(content, mask)}", retry=True)
 
 
 def _read_completion(
-    reply: Any, latency_s: float, attempts: int, token_limit: int, mask: Mask
+    reply: Any, latency_s: float, attempts: int, token_limit: int, mask: Mask, options: Mapping[str, str]
 ) -> Response | Failure:
     choice = reply["choices"][0]
     message = choice["message"]
@@ -153,6 +160,7 @@ def _read_completion(
     prompt_details = _fields(usage.get("prompt_tokens_details"))
     completion_details = _fields(usage.get("completion_tokens_details"))
     reasoning_tokens = usage.get("reasoning_tokens")
+    likely = read_options(text or "", choice.get("logprobs"), options)
     return Response(
         Status.TRUNCATED if finish_reason == "length" else Status.OK,
         text=mask.reply(text) if text else "",
@@ -165,8 +173,10 @@ def _read_completion(
         image_tokens=token_count(prompt_details.get("image_tokens")),
         video_tokens=token_count(prompt_details.get("video_tokens")),
         token_limit=token_limit,
+        probability=likely.yes if likely else None,
         latency_s=latency_s,
         attempts=attempts,
+        option_probabilities=likely.likely if likely else None,
     )
 
 

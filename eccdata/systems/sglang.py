@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import aiohttp
@@ -31,6 +32,7 @@ KEEPALIVE_S = 3.0
 moment would be lost."""
 
 _OWN_FIELDS = frozenset({"model", "messages", "max_tokens", "temperature", "top_p", "seed", "stream"})
+_LOGPROB_FIELDS = frozenset({"logprobs", "top_logprobs"})
 _DRAW = random.SystemRandom()
 
 
@@ -70,6 +72,10 @@ class SGLang:
             longer wait (Retry-After) is left alone this long.
         startup_s: How long to wait for a server that says it is still starting.
         extra: Further fields of every request's body, such as `{"top_k": 20}`.
+        top_logprobs: How many of the most probable tokens to ask for at each token of a reply, so that what the model
+            gave each option at its answer is kept (`option_yes`, `option_no`, `option_abstain`, and `probability`
+            as P(yes) among yes and no). 20 is the most that OpenAI and vLLM give; 0, the default, asks for none:
+            some servers refuse to tell, and a reply grows by about 1.5 KB a token, 12 MB at 8192.
         checkpoint: The model's folder on this machine or its id on the Hub, whose configuration says what clips must
             cost; by default the place that the server names.
 
@@ -84,6 +90,7 @@ class SGLang:
     backoff_limit_s: float = 60.0
     startup_s: float = 900.0
     extra: Mapping[str, Json] = field(default_factory=dict)
+    top_logprobs: int = 0
     checkpoint: str | None = None
     reads_media: ClassVar[bool] = True
     _now: _Connected = field(default_factory=_Connected, init=False, repr=False, compare=False)
@@ -100,11 +107,14 @@ class SGLang:
         wrong += [
             f"{name}={getattr(self, name)}: above 0" for name in positive if not getattr(self, name) > 0
         ]
-        counted = ("retries", "startup_s")
+        counted = ("retries", "startup_s", "top_logprobs")
         wrong += [f"{name}={getattr(self, name)}: 0 or above" for name in counted if getattr(self, name) < 0]
         taken = sorted(_OWN_FIELDS & self.extra.keys())
         if taken:
             wrong.append(f"extra: {', '.join(taken)} is the protocol's to set")
+        asked = sorted(_LOGPROB_FIELDS & self.extra.keys())
+        if asked:
+            wrong.append(f"extra: {', '.join(asked)} is set by top_logprobs=20, which also keeps what comes of it")
         if wrong:
             raise problem("These options of a server cannot be:", wrong)
 
@@ -207,7 +217,7 @@ class SGLang:
         while True:
             attempts += 1
             started = time.perf_counter()
-            outcome, wait_s = await self._send(content, attempts, limit)
+            outcome, wait_s = await self._send(content, attempts, limit, request.options)
             if isinstance(outcome, Response):
                 return outcome
             if outcome.denied:
@@ -235,15 +245,21 @@ class SGLang:
 
     async def _content(self, request: Request, limit: int | None = None) -> bytes:
         def content() -> bytes:
-            return orjson.dumps(openai_chat.body(request, self._now.model, self.extra, limit))
+            return orjson.dumps(openai_chat.body(request, self._now.model, self._fields, limit))
 
         # media are read from files, which may take its time
         return await asyncio.to_thread(content) if request.media else content()
 
+    @cached_property
+    def _fields(self) -> Mapping[str, Json]:
+        """Fields of every request's body that are the system's: all of them stand in the fingerprint."""
+        asked = {"logprobs": True, "top_logprobs": self.top_logprobs} if self.top_logprobs else {}
+        return {**self.extra, **asked}
+
     # -- one attempt ---------------------------------------------------------------------------------------
 
     async def _send(
-        self, content: bytes, attempts: int, limit: int
+        self, content: bytes, attempts: int, limit: int, options: Mapping[str, str]
     ) -> tuple[Response | openai_chat.Failure, float]:
         """One attempt: what came of it, and how many seconds the server wants to be left alone."""
         now = self._now
@@ -265,6 +281,7 @@ class SGLang:
                 token_limit=limit,
                 location=reply.headers.get("Location"),
                 mask=now.mask,
+                options=options,
             )
             return outcome, 0.0 if reply.status == 200 else openai_chat.retry_after_s(
                 reply.headers.get("Retry-After")
@@ -387,8 +404,8 @@ class SGLang:
 
     def _fingerprint(self, model: str, account: Mapping[str, Json]) -> dict[str, Json]:
         fingerprint: dict[str, Json] = {"model": model}
-        if self.extra:
-            fingerprint["extra"] = dict(self.extra)
+        if self._fields:
+            fingerprint["extra"] = dict(self._fields)
         if "server_info" not in account and "version" not in account:
             # A server that says nothing of itself is known by its address alone.
             fingerprint["base_url"] = account["base_url"]

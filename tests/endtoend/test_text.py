@@ -5,6 +5,7 @@ Two servers: SmolLM2, whose replies are realistic and awkward, and a random mode
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -171,6 +172,46 @@ def test_what_smollm2_says_is_what_the_tables_count(
     assert asking.rows() == rows
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or sglang_server.key.encode() not in path.read_bytes(), path
+
+
+def test_what_smollm2_gave_each_option_is_what_the_results_say(
+    release: Path, sglang_server: Server, tmp_path: Path
+) -> None:
+    """Worked out once more from a plain reply's log-probabilities; SmolLM2 writes brace, digit and brace apart."""
+    arguments = ("--max-tokens", "8", "--where", "length = 8", "--option", "top_logprobs=20")
+    asking = Asking(release, sglang_server, tmp_path / "run", arguments)
+    code, said = asking.run()
+    assert code == 0, said
+    asked = {
+        question: row
+        for question, row in questions(release, tmp_path / "cache").items()
+        if row["length"] == 8
+    }
+    plain = plain_replies(sglang_server, asked, max_tokens=8, logprobs=True, top_logprobs=20)
+    rows = asking.rows()
+    same_as_plain(rows, plain)
+    committed = 0
+    for row in rows:
+        options = {meaning: row[f"option_{meaning}"] for meaning in ("yes", "no", "abstain")}
+        tokens = plain[row["question_id"]]["choices"][0]["logprobs"]["content"]
+        words = [token["token"].strip() for token in tokens]
+        places = [
+            at + 1
+            for at in range(len(words) - 2)
+            if "".join(words[at : at + 3]) in MEANINGS and words[at] == "{"
+        ]
+        if not places:
+            assert (*options.values(), row["probability"]) == (None,) * 4
+            continue
+        committed += 1
+        top = {token["token"]: math.exp(token["logprob"]) for token in tokens[places[-1]]["top_logprobs"]}
+        # sums in single precision depend a little on what is computed together
+        expected = {meaning: top[marker[1]] for marker, meaning in MEANINGS.items()}
+        assert options == pytest.approx(expected, rel=1e-3)
+        assert row["probability"] == pytest.approx(top["0"] / (top["0"] + top["1"]), rel=1e-3)
+        # greedy: what it chose is what it held most probable
+        assert max(options, key=lambda meaning: options[meaning]) == row["prediction"]
+    assert committed
 
 
 def test_replies_cut_at_the_limit_are_overflow(release: Path, sglang_server: Server, tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -367,6 +369,53 @@ def test_the_fingerprint_is_what_the_server_says_or_its_address() -> None:
         }
 
 
+def told(*tokens: dict[str, float]) -> Reply:
+    """A completion with log-probabilities: of each token its alternatives, the one that was written first."""
+    reply = completion("".join(next(iter(token)) for token in tokens))
+    reply["choices"][0]["logprobs"] = {
+        "content": [
+            {
+                "token": next(iter(token)),
+                "bytes": [*next(iter(token)).encode()],
+                "logprob": next(iter(token.values())),
+                "top_logprobs": [
+                    {"token": other, "bytes": [*other.encode()], "logprob": logprob}
+                    for other, logprob in token.items()
+                ],
+            }
+            for token in tokens
+        ]
+    }
+    return Reply(reply)
+
+
+def test_what_the_options_got_is_asked_for_and_kept() -> None:
+    options = {"{0}": "yes", "{1}": "no", "{2}": "abstain"}
+    script = Script(told({"{": -0.1, "The": -3.0}, {"1": -0.5, "0": -1.5, "2": -2.5}, {"}": 0.0}))
+    response = respond(script, replace(REQUEST, options=options), top_logprobs=20)
+    (call,) = script.calls
+    assert (call.json["logprobs"], call.json["top_logprobs"]) == (True, 20)
+    assert response.option_probabilities == pytest.approx(
+        {"yes": math.exp(-1.5), "no": math.exp(-0.5), "abstain": math.exp(-2.5)}
+    )
+    assert response.probability == pytest.approx(math.exp(-1.5) / (math.exp(-1.5) + math.exp(-0.5)))
+
+
+def test_a_server_that_tells_no_probabilities_is_not_taken_to() -> None:
+    options = {"{0}": "yes", "{1}": "no"}
+    for reply in (GOOD, told({"It": 0.0})):
+        response = respond(Script(reply), replace(REQUEST, options=options), top_logprobs=5)
+        assert response.status is Status.OK
+        assert (response.option_probabilities, response.probability) == (None, None)
+
+
+def test_asking_for_probabilities_is_part_of_the_fingerprint() -> None:
+    with serve(Script(GOOD)) as url:
+        plain = opened(url).fingerprint()
+        asking = opened(url, top_logprobs=20).fingerprint()
+    assert asking == {**plain, "extra": {"logprobs": True, "top_logprobs": 20}}
+
+
 def test_a_server_that_came_back_as_another_is_noticed() -> None:
     def script(seed: int) -> Script:
         return Script(GOOD, pages={"/server_info": {"version": "1", "random_seed": seed}})
@@ -398,6 +447,8 @@ def test_a_server_that_came_back_as_another_is_noticed() -> None:
         ({"base_url": "localhost:30000"}, "base_url=localhost:30000"),
         ({"base_url": "http://h", "timeout_s": 0, "retries": -1}, "retries=-1"),
         ({"base_url": "http://h", "extra": {"max_tokens": 1}}, "max_tokens is the protocol's"),
+        ({"base_url": "http://h", "extra": {"logprobs": True}}, "logprobs is set by top_logprobs=20"),
+        ({"base_url": "http://h", "top_logprobs": -1}, "top_logprobs=-1: 0 or above"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], said: str) -> None:
