@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eccdata.audit import Audit, Family, families, grid_size, vision_tokens
+from eccdata.audit import Audit
+from eccdata.vision_tokens import Family, families, grid_size, vision_tokens
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 FAMILIES = {family.name: family for family in families()}
