@@ -55,6 +55,17 @@ class _Connected:
     checking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """An HTTP reply; `wait_s` is how long the server wants to be left alone."""
+
+    status: int
+    content: bytes
+    location: str | None
+    wait_s: float
+    latency_s: float
+
+
 @dataclass(frozen=True)
 class SGLang:
     """A served model.
@@ -114,7 +125,9 @@ class SGLang:
             wrong.append(f"extra: {', '.join(taken)} is the protocol's to set")
         asked = sorted(_LOGPROB_FIELDS & self.extra.keys())
         if asked:
-            wrong.append(f"extra: {', '.join(asked)} is set by top_logprobs=20, which also keeps what comes of it")
+            wrong.append(
+                f"extra: {', '.join(asked)} is set by top_logprobs=20, which also keeps what comes of it"
+            )
         if wrong:
             raise problem("These options of a server cannot be:", wrong)
 
@@ -221,9 +234,7 @@ class SGLang:
             if isinstance(outcome, Response):
                 return outcome
             if outcome.denied:
-                raise EccdataError(
-                    f"{self._where()} no longer takes the API key in ${self.api_key_env}: {outcome.error}"
-                )
+                raise self._denied(outcome)
             if outcome.room is not None and outcome.room < limit:
                 # The prompt fits, the limit does not: ask again with the room that is left.
                 limit = outcome.room
@@ -237,11 +248,20 @@ class SGLang:
                     token_limit=limit,
                     error=outcome.error,
                 )
-            longest_s = min(self.backoff_limit_s, self.backoff_s * 2.0**retries)
+            await self._pause(retries, wait_s)
             retries += 1
-            if wait_s > self.backoff_limit_s:
-                self._now.longest_asked_s = max(self._now.longest_asked_s, wait_s)
-            await asyncio.sleep(min(self.backoff_limit_s, max(wait_s, _DRAW.uniform(0.0, longest_s))))
+
+    async def _pause(self, retries: int, wait_s: float) -> None:
+        """Wait before a retry, so many of which went before."""
+        longest_s = min(self.backoff_limit_s, self.backoff_s * 2.0**retries)
+        if wait_s > self.backoff_limit_s:
+            self._now.longest_asked_s = max(self._now.longest_asked_s, wait_s)
+        await asyncio.sleep(min(self.backoff_limit_s, max(wait_s, _DRAW.uniform(0.0, longest_s))))
+
+    def _denied(self, failure: openai_chat.Failure) -> EccdataError:
+        return EccdataError(
+            f"{self._where()} no longer takes the API key in ${self.api_key_env}: {failure.error}"
+        )
 
     async def _content(self, request: Request, limit: int | None = None) -> bytes:
         def content() -> bytes:
@@ -262,6 +282,23 @@ class SGLang:
         self, content: bytes, attempts: int, limit: int, options: Mapping[str, str]
     ) -> tuple[Response | openai_chat.Failure, float]:
         """One attempt: what came of it, and how many seconds the server wants to be left alone."""
+        reply = await self._post(self._now.chat, content)
+        if isinstance(reply, openai_chat.Failure):
+            return reply, 0.0
+        outcome = openai_chat.read(
+            reply.status,
+            reply.content,
+            latency_s=reply.latency_s,
+            attempts=attempts,
+            token_limit=limit,
+            location=reply.location,
+            mask=self._now.mask,
+            options=options,
+        )
+        return outcome, reply.wait_s
+
+    async def _post(self, url: URL, content: bytes) -> _Reply | openai_chat.Failure:
+        """Send a body of JSON; what came back, or why nothing did."""
         now = self._now
         assert now.session is not None, "open the system first"
         assert now.deadlines is not None
@@ -271,30 +308,22 @@ class SGLang:
             started = time.perf_counter()
             with now.deadlines:
                 # Reading to the end, or failing to, gives the connection back: no need for `async with`.
-                reply = await now.session.post(now.chat, data=content, allow_redirects=False)
+                reply = await now.session.post(url, data=content, allow_redirects=False)
                 received = await reply.read()
-            outcome = openai_chat.read(
-                reply.status,
-                received,
-                latency_s=time.perf_counter() - started,
-                attempts=attempts,
-                token_limit=limit,
-                location=reply.headers.get("Location"),
-                mask=now.mask,
-                options=options,
+            wait_s = (
+                0.0 if reply.status == 200 else openai_chat.retry_after_s(reply.headers.get("Retry-After"))
             )
-            return outcome, 0.0 if reply.status == 200 else openai_chat.retry_after_s(
-                reply.headers.get("Retry-After")
-            )
+            location = reply.headers.get("Location")
+            return _Reply(reply.status, received, location, wait_s, time.perf_counter() - started)
         except TimeoutError as error:
             what = str(error) or "no connection in time"
-            return openai_chat.Failure(Status.TIMEOUT, what, retry=True), 0.0
+            return openai_chat.Failure(Status.TIMEOUT, what, retry=True)
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, aiohttp.ClientConnectorError):
                 now.suspect = True
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             said = openai_chat.shortened(what, now.mask)
-            return openai_chat.Failure(Status.TRANSPORT_ERROR, said, retry=True), 0.0
+            return openai_chat.Failure(Status.TRANSPORT_ERROR, said, retry=True)
 
     async def _look_again(self) -> None:
         now = self._now
