@@ -16,6 +16,7 @@ import duckdb
 import orjson
 
 from eccdata import catalog
+from eccdata.analysis.bootstrap import add_bootstrap
 from eccdata.analysis.files import PROTOCOL, ReadOnlyFiles
 from eccdata.analysis.runs import IDENTITY, Run, check_columns, check_identities, find_runs, label
 from eccdata.analysis.stages import create_stages
@@ -98,6 +99,7 @@ def open_views(
             FROM {source} AS response JOIN runs USING (run_id)
         """)  # noqa: S608 (names and statuses are ours)
         connection.execute((files("eccdata.analysis") / "macros.sql").read_text("utf-8"))
+        add_bootstrap(connection)
         create_stages(connection, sorted({run.identity["benchmark"] for run in runs}))
         connection.execute(f"SET allowed_directories = ['{PROTOCOL}://']")
         connection.execute("SET enable_external_access = false")
