@@ -18,6 +18,7 @@ import orjson
 from eccdata import catalog
 from eccdata.analysis.bootstrap import add_bootstrap
 from eccdata.analysis.files import PROTOCOL, ReadOnlyFiles
+from eccdata.analysis.pricing import PRICED, add_prices, priced_columns
 from eccdata.analysis.runs import IDENTITY, Run, check_columns, check_identities, find_runs, label
 from eccdata.analysis.stages import create_stages
 from eccdata.errors import EccdataError, problem
@@ -49,11 +50,12 @@ def connect(
     """Open a DuckDB connection with views over any number of results.
 
     `responses` has the columns of all the runs' responses and of all protocols of their benchmarks (null where a run
-    lacks one) and besides `run` (the
-    run's name), `label` (the model's name, with what tells it from runs that must not be pooled with it, see
-    `eccdata.analysis.runs.label`) and `failed` (whether the response is a failure). `runs` has a row a run, with
-    its card as JSON. The stages of the benchmarks (`queries/<benchmark>/stages/*.sql`) are views too, of their
-    names. The macros are those of `macros.sql`. Nothing is copied: the views read the files.
+    lacks one) and besides `run` (the run's name), `label` (the model's name, with what tells it from runs that must
+    not be pooled with it, see `eccdata.analysis.runs.label`), `failed` (whether the response is a failure) and what
+    it costs (`input_tokens`, `answer_tokens`, `flops_write`, `flops_read`, `flops`, see `eccdata.analysis.pricing`).
+    `runs` has a row a run, with its card as JSON, and `architectures` a row for each model that has a price. The
+    stages of the benchmarks (`queries/<benchmark>/stages/*.sql`) are views too, of their names. The macros are those
+    of `macros.sql` and `pricing.sql`. Nothing is copied: the views read the files.
 
     The connection can read the runs' Parquet files and no other file, and can write none at all. Its settings
     are locked. What a query cannot hold in memory goes to a folder in the system's temporary folder, which is
@@ -92,11 +94,19 @@ def open_views(
         check_columns(runs)
         runs, apart = label(runs)
         _create_runs(connection, runs)
-        absent = _absent(connection, source, {run.identity["benchmark"] for run in runs})
+        add_prices(connection, runs)
+        there = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+        absent = _absent(connection, there, {run.identity["benchmark"] for run in runs})
+        stated = [name for name in PRICED if name in there]
+        own = f"EXCLUDE ({', '.join(stated)})" if stated else ""
         connection.execute(f"""
             CREATE VIEW responses AS
-            SELECT response.*, {absent} status NOT IN ({ANSWERED}) AS failed, runs.run, runs.label
-            FROM {source} AS response JOIN runs USING (run_id)
+            SELECT
+                response.* {own}, {absent} status NOT IN ({ANSWERED}) AS failed, of_run.run, of_run.label,
+                {priced_columns(there)}
+            FROM {source} AS response
+            JOIN (SELECT runs.run, runs.label, run_prices.* FROM runs JOIN run_prices USING (run_id)) AS of_run
+            USING (run_id)
         """)  # noqa: S608 (names and statuses are ours)
         connection.execute((files("eccdata.analysis") / "macros.sql").read_text("utf-8"))
         add_bootstrap(connection)
@@ -169,9 +179,8 @@ def _look(connection: duckdb.DuckDBPyConnection, source: str, found: Sequence[Ru
     return runs
 
 
-def _absent(connection: duckdb.DuckDBPyConnection, source: str, benchmarks: Set[str]) -> str:
+def _absent(connection: duckdb.DuckDBPyConnection, there: Set[str], benchmarks: Set[str]) -> str:
     """Columns of the benchmarks' protocols that no run here has, as NULLs: a query may name them all the same."""
-    there = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
     known: dict[str, str] = {}
     for name in catalog.entries("evaluators"):
         benchmark, _, protocol = name.partition(".")

@@ -83,10 +83,10 @@ class Language(_Numbers):
 
     @model_validator(mode="after")
     def _fits(self) -> Language:
-        if self.dense_layers is not None and (
-            self.experts is None or self.dense_layers.count > self.layers
-        ):
-            raise ValueError("dense_layers are the first layers of a mixture (experts), and not more than all")
+        if self.dense_layers is not None and (self.experts is None or self.dense_layers.count > self.layers):
+            raise ValueError(
+                "dense_layers are the first layers of a mixture (experts), and not more than all"
+            )
         if self.experts is not None and self.experts.active > self.experts.count:
             raise ValueError("more experts are active than there are")
         return self
@@ -125,7 +125,9 @@ class Vision(_Numbers):
     @model_validator(mode="after")
     def _fits(self) -> Vision:
         if (self.pass_patches is None) == (self.frames_per_group == 1):
-            raise ValueError("either frames_per_group (2 or more) or pass_patches says what attends to each other")
+            raise ValueError(
+                "either frames_per_group (2 or more) or pass_patches says what attends to each other"
+            )
         if (self.windowed_layers > 0) != (self.window_patches is not None):
             raise ValueError("windowed_layers and window_patches go together")
         if self.windowed_layers > self.layers:
@@ -230,7 +232,9 @@ def architecture(model: str) -> Architecture:
     found = find(model)
     if found is None:
         error = unknown("model with a price", model, [each.name for each in architectures()])
-        raise EccdataError(f"{error} Another one is declared from its config.json: eccdata flops add CHECKPOINT.")
+        raise EccdataError(
+            f"{error} Another one is declared from its config.json: eccdata flops add CHECKPOINT."
+        )
     return found
 
 
@@ -305,8 +309,14 @@ def read(content: Any, where: str) -> tuple[Architecture, ...]:
         EccdataError: Naming each field that is missing or wrong, and each name that stands for two models.
 
     """
-    if not isinstance(content, Mapping) or content.keys() != {"models"} or not isinstance(content["models"], list):
-        raise EccdataError(f"{where} holds no architectures: it has to be a mapping with one key, `models`, a list.")
+    if (
+        not isinstance(content, Mapping)
+        or content.keys() != {"models"}
+        or not isinstance(content["models"], list)
+    ):
+        raise EccdataError(
+            f"{where} holds no architectures: it has to be a mapping with one key, `models`, a list."
+        )
     found, wrong = [], []
     for place, entry in enumerate(content["models"]):
         name = entry.get("name") if isinstance(entry, Mapping) else None
@@ -317,7 +327,9 @@ def read(content: Any, where: str) -> tuple[Architecture, ...]:
     wrong += [f"{name}: stands for more than one model" for name in _twice(found)]
     if wrong:
         raise problem(
-            f"{where} declares what cannot be priced:", wrong, "The shipped architectures.yaml explains every field."
+            f"{where} declares what cannot be priced:",
+            wrong,
+            "The shipped architectures.yaml explains every field.",
         )
     return tuple(found)
 

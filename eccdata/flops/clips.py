@@ -47,9 +47,7 @@ class Look:
 
     def __add__(self, other: Look) -> Look:
         """Both."""
-        return Look(
-            self.tokens + other.tokens, self.vision + other.vision, self.connector + other.connector
-        )
+        return Look(self.tokens + other.tokens, self.vision + other.vision, self.connector + other.connector)
 
 
 @lru_cache(maxsize=65_536)

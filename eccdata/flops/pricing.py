@@ -157,7 +157,9 @@ def _look(
         size = (448, 448)  # the size that its tower takes
     width, height = (np.asarray(side) for side in size)
     _check(("frames", counts, 0), ("width", width, 1), ("height", height, 1), whole=True)
-    shapes = (counts.astype(np.int64) << 2 * _BITS) + (width.astype(np.int64) << _BITS) + height.astype(np.int64)
+    shapes = (
+        (counts.astype(np.int64) << 2 * _BITS) + (width.astype(np.int64) << _BITS) + height.astype(np.int64)
+    )
     distinct, places = np.unique(shapes, return_inverse=True)
     found: list[Look] = []
     for shape in distinct.tolist():
