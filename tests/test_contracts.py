@@ -41,7 +41,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "lempel-ziv": {"bits": 256},
     "bloom": {"bits": 256},
 }
-SERVED = {"sglang"}
+SERVED = {"sglang", "retrieval"}
 
 CONFIGS = [(benchmark, config) for benchmark in catalog.benchmarks() for config in catalog.configs(benchmark)]
 PROTOCOLS = [(b, protocol) for b in catalog.benchmarks() for protocol in catalog.protocols(b)]
