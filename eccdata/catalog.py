@@ -96,8 +96,8 @@ def stages(benchmark: str) -> dict[str, Traversable]:
 
 
 def references(benchmark: str) -> dict[str, Traversable]:
-    """The CSV files in its `reference` by name: values that a paper prints."""
-    return _queries(benchmark, ".csv", "reference")
+    """The CSV files in its `reference` by file name: values that a paper prints."""
+    return {path.name: path for path in _queries(benchmark, ".csv", "reference").values()}
 
 
 def _queries(benchmark: str, suffix: str, *inside: str) -> dict[str, Traversable]:

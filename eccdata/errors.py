@@ -33,6 +33,12 @@ def problem(what: str, items: Sequence[object] = (), remedy: str = "") -> Eccdat
     return EccdataError("\n".join(lines))
 
 
+def listed(items: Sequence[object], separator: str = ", ") -> str:
+    """Put items into a sentence: the first ten, and how many more there are."""
+    more = f"{separator}and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+    return separator.join(map(str, items[:SHOWN])) + more
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> EccdataError:
     """Say that there is no `kind` called `name`, what there is, and the nearest spelling."""
     names = sorted(known)

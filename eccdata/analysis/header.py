@@ -18,6 +18,14 @@ that is to be shown has a `column` line: its name, its format (see `FORMATS`), i
 a. `bold` names columns of which the highest is set in bold, `bookkeeping` columns that a terminal is spared where they
 are zero in every row. `paper`, `expects`, `bold`, `bookkeeping` and `note` may be left out. A line that begins with
 more than one space goes on with the one before it.
+
+    -- counts: nothing
+    -- reference: table2.csv
+    -- shown: no
+
+`counts: nothing` is of a table that needs no responses. `reference` names the file in `reference/` that has what the
+paper prints (see `eccdata.analysis.reference`; it goes by columns `x_bootstrap` and `x_wilson` as intervals of `x`).
+`shown: no` is of the data behind a figure: more rows than anybody reads, written as CSV and told by their number.
 """
 
 from __future__ import annotations
@@ -34,12 +42,26 @@ FORMATS = {
     "points": "a difference of fractions in percentage points, signed, one decimal",
     "fraction": "three decimals",
     "fraction4": "four decimals",
-    "teraflops": "FLOPs in units of 10^12, three significant digits",
+    "kiloflops": "FLOPs in units of 10^3, three significant digits or more",
+    "megaflops": "the same of 10^6",
+    "gigaflops": "the same of 10^9",
+    "teraflops": "the same of 10^12",
+    "petaflops": "the same of 10^15",
+    "flops": "FLOPs with an SI prefix, three significant digits",
+    "times": "a ratio, one decimal and ×",
+    "decimal": "one decimal",
     "signed": "signed, three decimals",
     "p": "a p-value: three decimals, or <0.001",
 }
+SCALES = {
+    "percent": 0.01, "points": 0.01,
+    "kiloflops": 1e3, "megaflops": 1e6, "gigaflops": 1e9, "teraflops": 1e12, "petaflops": 1e15,
+}
+"""What a number that is shown in a format has to be multiplied by to be the column's value again."""
+NOTHING_COUNTED = "nothing"
 ONCE = ("title", "needs", "counts", "rows")
-KEYS = (*ONCE, "paper", "expects", "column", "bold", "bookkeeping", "note")
+AT_MOST_ONCE = ("paper", "reference", "shown")
+KEYS = (*ONCE, *AT_MOST_ONCE, "expects", "column", "bold", "bookkeeping", "note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +88,15 @@ class Header:
         title: What the table is.
         paper: Where it stands in a paper, if it does.
         needs: What has to have been run for it.
-        counts: The SQL condition on `responses` of what it counts.
+        counts: The SQL condition on `responses` of what it counts; `nothing` if it needs none.
         expects: Columns of `responses` with the values that every label should have in all combinations, line by line.
         rows: The columns that say what a row is of.
         columns: The columns that are shown, in order.
         bold: Columns of which the highest is set in bold, row by row.
         notes: What a reader has to know.
         bookkeeping: Columns that a terminal is spared where they are zero in every row.
+        reference: The file of what the paper prints, if there is one.
+        shown: Whether it is for readers; data behind a figure is not.
 
     """
 
@@ -86,6 +110,13 @@ class Header:
     bold: tuple[str, ...]
     notes: tuple[str, ...]
     bookkeeping: tuple[str, ...] = ()
+    reference: str | None = None
+    shown: bool = True
+
+    @property
+    def counts_responses(self) -> bool:
+        """Whether it counts any."""
+        return self.counts != NOTHING_COUNTED
 
     @property
     def name(self) -> str:
@@ -114,8 +145,10 @@ def parse_header(sql: str, name: str) -> Header:
         else:
             found[key].append(value)
     wrong += [f"{key}: there has to be exactly one" for key in ONCE if len(found[key]) != 1]
-    if len(found["paper"]) > 1:
-        wrong.append("paper: there has to be at most one")
+    wrong += [f"{key}: there has to be at most one" for key in AT_MOST_ONCE if len(found[key]) > 1]
+    wrong += [
+        f"shown: {value!r} is neither yes nor no" for value in found["shown"] if value not in ("yes", "no")
+    ]
     columns = []
     for value in found["column"]:
         parts = [part.strip() for part in value.split("|")]
@@ -157,6 +190,8 @@ def parse_header(sql: str, name: str) -> Header:
         bold=named["bold"],
         notes=tuple(found["note"]),
         bookkeeping=named["bookkeeping"],
+        reference=next(iter(found["reference"]), None),
+        shown=found["shown"] != ["no"],
     )
 
 

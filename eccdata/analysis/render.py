@@ -15,7 +15,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eccdata.analysis.header import Column, Header
+from eccdata.analysis.header import SCALES, Column, Header
+from eccdata.analysis.reference import Printed
 
 NOTHING = "–"
 TEXT_LIKE = ("text",)
@@ -26,9 +27,14 @@ EDGES = 2 - PADDING
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "–": "--", "−": "$-$",
+    "≠": r"$\neq$", "×": r"$\times$",
 }  # fmt: skip
+PREFIXES = "", "k", "M", "G", "T", "P", "E", "Z"
+DIFFERS = "≠"
 
 Row = Mapping[str, Any]
+Prints = Sequence[Mapping[str, Printed]]
+"""For each row what a paper prints, by column; or nothing at all."""
 
 
 def show(value: Any, form: str) -> str:
@@ -46,8 +52,14 @@ def show(value: Any, form: str) -> str:
             return f"{value:.3f}"
         case "fraction4":
             return f"{value:.4f}"
-        case "teraflops":
-            return _significant(value / 1e12)
+        case "kiloflops" | "megaflops" | "gigaflops" | "teraflops" | "petaflops":
+            return _significant(value / SCALES[form])
+        case "flops":
+            return _with_prefix(value)
+        case "times":
+            return f"{value:,.1f}×"
+        case "decimal":
+            return f"{value:.1f}"
         case "signed":
             return _signed(value, 3)
         case "p":
@@ -58,8 +70,12 @@ def show(value: Any, form: str) -> str:
             return str(value)
 
 
-def as_csv(names: Sequence[str], rows: Sequence[Row]) -> str:
-    """Every column in full precision; an interval is two columns, `…_low` and `…_high`."""
+def as_csv(names: Sequence[str], rows: Sequence[Row], prints: Prints = ()) -> str:
+    """Every column in full precision; an interval is two columns, `…_low` and `…_high`.
+
+    A column of which a paper prints any value is followed, at the end, by `…_paper` and `…_differs`.
+    """
+    printed = [name for name in names if any(name in cells for cells in prints)]
     intervals = {name for name in names if any(isinstance(row[name], Mapping) for row in rows)}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -69,71 +85,80 @@ def as_csv(names: Sequence[str], rows: Sequence[Row]) -> str:
             for name in names
             for part in ((f"{name}_low", f"{name}_high") if name in intervals else (name,))
         ]
+        + [part for name in printed for part in (f"{name}_paper", f"{name}_differs")]
     )
-    for row in rows:
+    for row, beside in zip(rows, prints or [{}] * len(rows), strict=True):
         cells: list[Any] = []
         for name in names:
             value = row[name]
             cells += [(value or {}).get("low"), (value or {}).get("high")] if name in intervals else [value]
+        for name in printed:
+            value = beside.get(name)
+            cells += [value.value, value.differs] if value else [None, None]
         writer.writerow(cells)
     return text.getvalue()
 
 
-def as_markdown(header: Header, rows: Sequence[Row], missing: Sequence[str]) -> str:
-    """A section with the table and below it what a reader has to know."""
+def as_markdown(header: Header, rows: Sequence[Row], missing: Sequence[str], prints: Prints = ()) -> str:
+    """A section with the table and below it what a reader has to know; of data that is not shown, its columns."""
     lines = [f"# {header.title}", ""]
     if header.paper:
         lines += [f"{header.paper}.", ""]
-    if rows:
+    if rows and not header.shown:
+        columns = (f"`{column.name}` ({' '.join(column.heading)})" for column in header.columns)
+        lines += [f"{len(rows)} rows of data, as CSV: {', '.join(columns)}.", ""]
+    elif rows:
         lines += [
             _markdown_row(" ".join(column.heading) for column in header.columns),
             _markdown_row("---" if column.format in TEXT_LIKE else "---:" for column in header.columns),
         ]
-        for row in rows:
+        for row, cells in _laid_out(header, rows, prints):
             highest = best(header, row)
             lines.append(
-                _markdown_row(f"**{text}**" if name in highest else text for name, text in _cells(header, row))
+                _markdown_row(f"**{text}**" if name in highest else text for name, text in cells.items())
             )
         lines.append("")
-    lines += [f"- {note}" for note in header.notes]
+    lines += [f"- {note}" for note in (*header.notes, *legend(header, prints))]
     if missing:
         lines += ["", "Missing or left out:", "", *(f"- {_markdown(sentence)}" for sentence in missing)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def as_latex(header: Header, rows: Sequence[Row], name: str) -> str:
+def as_latex(header: Header, rows: Sequence[Row], name: str, prints: Prints = ()) -> str:
     r"""A `table` environment; the document needs `\usepackage{booktabs}`."""
     columns = header.columns
     aligned = "".join("l" if column.format in TEXT_LIKE else "r" for column in columns)
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{aligned}}}", r"\toprule"]
     lines += _latex_heading(columns)
     lines.append(r"\midrule")
-    for row in rows:
+    for row, cells in _laid_out(header, rows, prints):
         highest = best(header, row)
-        cells = (
-            rf"\textbf{{{_latex(text)}}}" if key in highest else _latex(text)
-            for key, text in _cells(header, row)
+        texts = (
+            rf"\textbf{{{_latex(text)}}}" if key in highest else _latex(text) for key, text in cells.items()
         )
-        lines.append(" & ".join(cells) + r" \\")
-    caption = " ".join([f"{header.title}.", *header.notes])
+        lines.append(" & ".join(texts) + r" \\")
+    caption = " ".join([f"{header.title}.", *header.notes, *legend(header, prints)])
     lines += [r"\bottomrule", r"\end{tabular}", rf"\caption{{{_latex(caption)}}}"]
     lines += [rf"\label{{tab:{name}}}", r"\end{table}", ""]
     return "\n".join(lines)
 
 
-def as_rich(header: Header, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
+def as_rich(header: Header, rows: Sequence[Row], width: int, prints: Prints = ()) -> Iterator[RenderableType]:
     """The table for a terminal, in panels one below the other where it is wider than `width` characters.
 
-    Bookkeeping that is zero in every row is left out.
+    Bookkeeping that is zero in every row is left out, and so are all rows of data that is not shown.
     """
+    if not header.shown:
+        yield Text.assemble((header.name, "italic"), f": {len(rows)} rows of data, written as CSV.")
+        return
+    cells = list(_laid_out(header, rows, prints))
     columns = [
         column
         for column in header.columns
         if column.name not in header.bookkeeping or any(row[column.name] for row in rows)
     ]
     shown = {
-        column.name: [*column.heading, *(show(row[column.name], column.format) for row in rows)]
-        for column in columns
+        column.name: [*column.heading, *(texts[column.name] for _, texts in cells)] for column in columns
     }
     widths = {name: max(map(cell_len, texts)) + PADDING for name, texts in shown.items()}
     width -= EDGES
@@ -156,11 +181,14 @@ def as_rich(header: Header, rows: Sequence[Row], width: int) -> Iterator[Rendera
     yield Text(header.name, style="italic")
     folded = {name: widths[name] - PADDING for name in header.rows}
     for panel in panels:
-        yield _panel(header, rows, [c for c in columns if c.name in (*header.rows, *panel)], folded)
+        yield _panel(header, cells, [c for c in columns if c.name in (*header.rows, *panel)], folded)
 
 
 def _panel(
-    header: Header, rows: Sequence[Row], columns: Sequence[Column], folded: Mapping[str, int]
+    header: Header,
+    cells: Sequence[tuple[Row, Mapping[str, str]]],
+    columns: Sequence[Column],
+    folded: Mapping[str, int],
 ) -> Table:
     """A panel of some columns, of which those in `folded` are as wide as it says."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
@@ -171,18 +199,40 @@ def _panel(
             justify="left" if left else "right",
             width=folded.get(column.name),
         )
-    names = {column.name for column in columns}
-    for row in rows:
+    for row, texts in cells:
         highest = best(header, row)
-        cells = [(name, text) for name, text in _cells(header, row) if name in names]
         table.add_row(
-            *(Text(text, "bold" if name in highest else "", no_wrap=name not in folded) for name, text in cells)
+            *(
+                Text(
+                    texts[column.name],
+                    "bold" if column.name in highest else "",
+                    no_wrap=column.name not in folded,
+                )
+                for column in columns
+            )
         )
     return table
 
 
-def _cells(header: Header, row: Row) -> list[tuple[str, str]]:
-    return [(column.name, show(row[column.name], column.format)) for column in header.columns]
+def _laid_out(header: Header, rows: Sequence[Row], prints: Prints) -> Iterator[tuple[Row, Mapping[str, str]]]:
+    """Each row with the texts of its cells: the value, and in parentheses what a paper prints."""
+    for row, beside in zip(rows, prints or [{}] * len(rows), strict=True):
+        texts = {column.name: show(row[column.name], column.format) for column in header.columns}
+        yield row, texts | {name: f"{texts[name]} {_beside(printed)}" for name, printed in beside.items()}
+
+
+def _beside(printed: Printed) -> str:
+    return f"({printed.text}){DIFFERS if printed.differs else ''}"
+
+
+def legend(header: Header, prints: Prints) -> tuple[str, ...]:
+    """Say what stands in parentheses, where anything does."""
+    if not any(prints):
+        return ()
+    return (
+        f"In parentheses: what the paper prints{f' ({header.paper})' if header.paper else ''}. {DIFFERS} marks what "
+        "differs from it beyond its own interval or, where it has none, beyond rounding.",
+    )
 
 
 def best(header: Header, row: Row) -> set[str]:
@@ -197,8 +247,18 @@ def _significant(value: float, digits: int = 3) -> str:
     """Three digits and no exponent; whole numbers where they take more."""
     if not value:
         return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    rounded = float(f"{abs(value):.{digits - 1}e}")  # 9.996 has the digits of 10.0
+    decimals = max(0, digits - 1 - math.floor(math.log10(rounded)))
     return f"{value:,.{decimals}f}"
+
+
+def _with_prefix(value: float) -> str:
+    """Three digits with an SI prefix: 32.9 TF."""
+    power = 0 if not value else min(len(PREFIXES) - 1, max(0, math.floor(math.log10(abs(value)) / 3)))
+    # 999.7 rounds to 1000, which is 1 of the next prefix
+    if power < len(PREFIXES) - 1 and abs(value) / 1000**power >= 999.5:
+        power += 1
+    return f"{_significant(value / 1000**power)} {PREFIXES[power]}F"
 
 
 def _signed(value: float, decimals: int) -> str:

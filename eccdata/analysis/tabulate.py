@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from eccdata.analysis import render
 from eccdata.analysis.adhoc import check_outside_runs, query_error, reading_query
 from eccdata.analysis.header import Header, bare_header, parse_header
 from eccdata.analysis.missing import missing
+from eccdata.analysis.reference import Printed, compare
 from eccdata.analysis.runs import Run
 from eccdata.analysis.stages import keep_stages
 from eccdata.analysis.views import Views, open_views
@@ -42,6 +43,8 @@ class TableResult:
         columns: The result's columns, more than are shown.
         rows: The result, a value a column; an interval is a mapping with `low` and `high`.
         missing: What was missing for it or left out of it, one sentence each.
+        prints: For each row what the paper prints, by column; nothing where there is no reference.
+        compared: How that compares, one sentence each.
         error: What is wrong with its query, if anything is; then there are no rows.
 
     """
@@ -54,6 +57,8 @@ class TableResult:
     rows: tuple[Mapping[str, Any], ...]
     missing: tuple[str, ...]
     error: str | None = None
+    prints: tuple[Mapping[str, Printed], ...] = ()
+    compared: tuple[str, ...] = ()
 
     @property
     def made(self) -> bool:
@@ -63,12 +68,13 @@ class TableResult:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lay the table out for a terminal, with what was missing below it."""
         if self.made:
-            yield from render.as_rich(self.header, self.rows, options.max_width)
+            yield from render.as_rich(self.header, self.rows, options.max_width, self.prints)
         else:
             yield Text(f"{self.header.name}: not made.", style="bold")
         if self.error:
             yield Text(self.error, style="red")
-        yield from (Text(f"  {sentence}", style="dim") for sentence in self.missing)
+        said = (*render.legend(self.header, self.prints), *self.compared, *self.missing)
+        yield from (Text(f"  {sentence}", style="dim") for sentence in said)
         yield Text()
 
 
@@ -165,25 +171,34 @@ def _table(views: Views, benchmark: str, name: str, query: bytes) -> TableResult
     columns: tuple[str, ...] = ()
     rows: tuple[Mapping[str, Any], ...] = ()
     lacking: list[str] = []
-    error = None
+    error = comparison = None
     try:
         if "\ufffd" in sql:
             raise EccdataError(f"The query {benchmark}/{name} is not UTF-8 text.")
         header = parse_header(sql, f"{benchmark}/{name}")
         labels = {run.label for run in views.runs if run.identity["benchmark"] == benchmark}
-        lacking = missing(views.connection, header, labels)
+        if header.counts_responses:
+            lacking = missing(views.connection, header, labels)
         keep_stages(views.connection, sql)
         columns, rows = _rows(views.connection, sql)
         _check_shown(header, columns, rows, f"{benchmark}/{name}")
+        if header.reference:
+            known = catalog.references(benchmark)
+            if header.reference not in known:
+                raise unknown(f"reference of {benchmark}/{name}", header.reference, known)
+            comparison = compare(header, known[header.reference], rows, columns, views.runs)
         if not rows and not lacking:
             lacking = [f"There is nothing to count: it needs {header.needs}."]
     except duckdb.Error as cause:
         error = f"The table {benchmark}/{name} cannot be made. {query_error(cause)}"
     except EccdataError as cause:
         error = str(cause)
-    return TableResult(
-        benchmark, name, header, sql, columns, () if error else rows, () if error else tuple(lacking), error
-    )
+    if error is not None:
+        return TableResult(benchmark, name, header, sql, columns, (), (), error)
+    table = TableResult(benchmark, name, header, sql, columns, rows, tuple(lacking))
+    if comparison is None:
+        return table
+    return replace(table, prints=comparison.cells, compared=comparison.sentences(header, rows))
 
 
 def _rows(
@@ -246,10 +261,12 @@ def write(made: Sequence[TableResult], out: Path, views: Views) -> None:
     for table in made:
         folder = out / table.benchmark
         folder.mkdir(parents=True, exist_ok=True)
-        texts = {"sql": table.sql, "md": render.as_markdown(table.header, table.rows, _told(table))}
+        told, rows, prints = _told(table), table.rows, table.prints
+        texts = {"sql": table.sql, "md": render.as_markdown(table.header, rows, told, prints)}
         if table.made:
-            texts["csv"] = render.as_csv(table.columns, table.rows)
-            texts["tex"] = render.as_latex(table.header, table.rows, f"{table.benchmark}-{table.name}")
+            texts["csv"] = render.as_csv(table.columns, rows, prints)
+        if table.made and table.header.shown:
+            texts["tex"] = render.as_latex(table.header, rows, f"{table.benchmark}-{table.name}", prints)
         for suffix in SUFFIXES:
             path = folder / f"{table.name}.{suffix}"
             if suffix in texts:
@@ -260,7 +277,7 @@ def write(made: Sequence[TableResult], out: Path, views: Views) -> None:
 
 
 def _told(table: TableResult) -> tuple[str, ...]:
-    return (table.error,) if table.error else table.missing
+    return (table.error,) if table.error else (*table.missing, *table.compared)
 
 
 def _replace(path: Path, text: str) -> None:
@@ -320,6 +337,7 @@ def _record(made: Sequence[TableResult], views: Views) -> dict[str, Any]:
                 "paper": table.header.paper,
                 "rows": len(table.rows),
                 "missing": table.missing,
+                "compared": table.compared,
                 "error": table.error,
                 "sql_sha256": hashlib.sha256(table.sql.encode()).hexdigest(),
             }

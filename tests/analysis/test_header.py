@@ -82,3 +82,17 @@ SELECT 1
 def test_bookkeeping_is_of_columns_that_are_shown() -> None:
     with pytest.raises(EccdataError, match="bookkeeping: z is no column"):
         parse_header(SQL.replace("bookkeeping: x", "bookkeeping: x, z"), "b/t")
+
+
+def test_what_counts_nothing_and_what_is_not_shown() -> None:
+    plain = parse_header(SQL, "b/t")
+    assert (plain.counts_responses, plain.shown, plain.reference) == (True, True, None)
+    header = parse_header(
+        SQL.replace("counts: arm = 'none'\n--   AND length = 8", "counts: nothing").replace(
+            "-- rows", "-- reference: table1.csv\n-- shown: no\n-- rows"
+        ),
+        "b/t",
+    )
+    assert (header.counts_responses, header.shown, header.reference) == (False, False, "table1.csv")
+    with pytest.raises(EccdataError, match="shown: 'never' is neither yes nor no"):
+        parse_header(SQL.replace("-- rows", "-- shown: never\n-- rows"), "b/t")

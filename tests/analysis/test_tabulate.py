@@ -42,6 +42,8 @@ def test_every_table_is_one_select_with_a_header(results: Path) -> None:
             columns = [column[0] for column in con.execute(f"DESCRIBE {sql}").fetchall()]
             assert {column.name for column in header.columns} <= set(columns)
             # what the header says is counted is what the query counts
+            if not header.counts_responses:
+                continue
             assert re.sub(r"\s+", " ", header.counts) in re.sub(r"\s+", " ", re.sub(r"(?m)^--.*$", "", sql))
 
 
@@ -59,7 +61,8 @@ def test_everything_is_written(results: Path, tmp_path: Path) -> None:
     for table in made:
         assert f"[{table.header.title}](eccbench/{table.name}.md)" in index
         written = {path.suffix for path in (out / "eccbench").glob(f"{table.name}.*")}
-        assert written == ({".csv", ".md", ".sql", ".tex"} if table.made else {".md", ".sql"})
+        made_too = {".csv", ".tex"} if table.header.shown else {".csv"}
+        assert written == {".md", ".sql"} | (made_too if table.made else set())
         assert (out / "eccbench" / f"{table.name}.sql").read_text() == table.sql
 
 
@@ -181,6 +184,43 @@ HEADER = """\
 -- column: label | text | Model
 -- column: n | integer | n
 """
+
+
+def test_a_table_that_needs_no_responses(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = tmp_path / "constants.sql"
+    query.write_text(HEADER.replace("true", "nothing") + "SELECT 'B' AS label, 7 AS n")
+    monkeypatch.setattr(catalog, "queries", lambda _: {"constants": query})
+    (table,) = tables([results])
+    assert (table.rows, table.missing, table.error) == (({"label": "B", "n": 7},), (), None)
+
+
+def test_data_behind_a_figure_is_written_and_not_shown(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = tmp_path / "curve.sql"
+    query.write_text(
+        HEADER.replace("-- rows", "-- shown: no\n-- rows")
+        + "SELECT 'm' AS label, i AS n FROM range(1234) AS t(i)"
+    )
+    monkeypatch.setattr(catalog, "queries", lambda _: {"curve": query})
+    (table,) = tables([results], out=tmp_path / "out")
+    assert {path.suffix for path in (tmp_path / "out" / "eccbench").glob("curve.*")} == {
+        ".csv",
+        ".md",
+        ".sql",
+    }
+    assert (tmp_path / "out" / "eccbench" / "curve.csv").read_text().count("\n") == 1235
+    assert (
+        "1234 rows of data, as CSV: `label` (Model), `n` (n)."
+        in (tmp_path / "out" / "eccbench" / "curve.md").read_text()
+    )
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(table)
+    text = console.export_text()
+    assert "1234 rows of data" in text
+    assert "1233" not in text
 
 
 @pytest.mark.parametrize(
