@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eccdata.answers import committed
-from eccdata.audit import Audit
-from eccdata.errors import EccdataError
-from eccdata.flops import answer_tokens, price
-from eccdata.flops.architectures import Architecture
-from eccdata.flops.serving import served
+from eccdata.flops import answer_tokens
+from eccdata.flops.clips import Clip, Look, look_by, rule_of
+from eccdata.flops.formulas import body, decode, prefill
+from eccdata.flops.serving import Served, served
 from eccdata.media import Media
 from eccdata.requests import Json, Request, Response
 from eccdata.systems.embedding_server import Embedding
@@ -18,86 +17,77 @@ from eccdata.systems.embedding_server import Embedding
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A served model with its price.
+    """The price of a served model, by the rules by which the views price what is asked of it without retrieval.
 
     Attributes:
-        architecture: What its price follows from; None where nobody has declared it.
-        audit: What clips must cost it in tokens.
+        served: What its price follows from; None where nobody has declared it.
 
     """
 
-    architecture: Architecture | None
-    audit: Audit
+    served: Served | None = None
 
     @classmethod
     def of(cls, model: str, facts: Mapping[str, Json]) -> Priced:
-        """Find the price of a model by its name and what its server says of itself (`System.facts`)."""
-        found = served(model, {"system": {"facts": facts}})
-        return cls(None if found is None else found.architecture, Audit.of(facts))
+        """Find it by the model's name and what its server says of itself (`System.facts`)."""
+        return cls(served(model, {"system": {"facts": facts}}))
 
     def embedding(self, medium: Media | None, embedding: Embedding) -> float | None:
-        """What an embedding costs: reading a clip, or a sentence where `medium` is None; no decoding.
+        """What an embedding costs: looking at a clip and reading it, or a sentence where `medium` is None.
 
         Returns:
             FLOPs; None where the model has no price, or the server does not tell how many tokens it read.
 
         """
-        if self.architecture is None or embedding.prompt_tokens is None:
+        if self.served is None or embedding.prompt_tokens is None:
             return None
-        media = () if medium is None else (medium,)
-        seen = self.audit.expected(Request("", "", (), media=media)) if media else None
-        if media and seen is None:
+        look = self._look([] if medium is None else [medium])
+        if look is None:
             return None
-        text = embedding.prompt_tokens - (seen.total if seen is not None else 0)
-        return self._price(media, max(0, text), None)
+        b, a, _ = body(self.served.architecture.language, images=medium is not None)
+        return float(look.vision + look.connector + prefill(b, a, float(embedding.prompt_tokens)))
 
     def answer(self, sent: Request, response: Response) -> float | None:
-        """What an answer costs, by B.3: reading what was sent, and decoding until the reply commits itself.
+        """What an answer costs, by B.3: looking at what was sent, reading, and decoding until the reply commits itself.
 
         Returns:
             FLOPs; None where the model has no price, or the server does not tell tokens.
 
         """
         found = committed(response, sent.options)
-        if found is None or response.prompt_tokens is None or response.completion_tokens is None:
+        look = self._look(sent.media)
+        if (
+            self.served is None
+            or found is None
+            or look is None
+            or response.prompt_tokens is None
+            or response.completion_tokens is None
+        ):
             return None
-        seen = self.audit.expected(sent)
-        told = [tokens for tokens in (response.image_tokens, response.video_tokens) if tokens is not None]
-        if self.architecture is None or (not told and seen is None):
-            return None
-        vision = sum(told) if told else seen.total if seen is not None else 0
         reasoning = len(response.reasoning or "")
-        tokens = float(
-            answer_tokens(response.completion_tokens, found.commit_char, len(response.text), reasoning)
-        )
-        return self._price(sent.media, max(0, response.prompt_tokens - vision), tokens)
+        t = float(answer_tokens(response.completion_tokens, found.commit_char, len(response.text), reasoning))
+        told = [tokens for tokens in (response.image_tokens, response.video_tokens) if tokens is not None]
+        # a server that took other frames than were sent looked at more or less of the same
+        share = sum(told) / look.tokens if told and look.tokens else 1.0
+        n = float(response.prompt_tokens)
+        b, a, f_voc = body(self.served.architecture.language, images=bool(sent.media))
+        looked = (look.vision + look.connector) * share
+        return float(looked + prefill(b, a, n) + decode(b, a, f_voc, n, t))
 
-    def _price(self, media: Iterable[Media], text: int, answer: float | None) -> float | None:
-        assert self.architecture is not None
-        clips = []
-        layout = None
+    def _look(self, media: Sequence[Media]) -> Look | None:
+        if self.served is None:
+            return None
+        whole = Look()
         for medium in media:
             manifest = medium.ready.manifest
-            layout = medium.recipe.layout
-            clips.append((len(manifest.indices), (manifest.width, manifest.height)))
-        try:
-            found = price(
-                self.architecture,
-                clips=clips,
-                prompt_tokens=text,
-                answer_tokens=1 if answer is None else answer,
-                layout=layout or "video",
-            )
-        except EccdataError:  # its rules do not say what such a clip costs
-            return None
-        return float(found.write if answer is None else found.total)
+            clip = Clip(len(manifest.indices), manifest.width, manifest.height, medium.recipe.layout)
+            one = look_by(self.served.architecture, clip, rule_of(self.served.rules, clip))
+            if one is None:
+                return None
+            whole += one
+        return whole
 
 
 def total(parts: Iterable[float | None]) -> float | None:
     """The sum; None where a part of it is not known."""
-    summed = 0.0
-    for part in parts:
-        if part is None:
-            return None
-        summed += part
-    return summed
+    known = list(parts)
+    return None if None in known else sum(filter(None, known))

@@ -45,8 +45,8 @@ class _Open:
     embedder: EmbeddingServer | None = None
     index: Index | None = None
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
-    reader: Priced = field(default_factory=lambda: Priced(None, Audit()))
-    searcher: Priced = field(default_factory=lambda: Priced(None, Audit()))
+    reader: Priced = field(default_factory=Priced)
+    searcher: Priced = field(default_factory=Priced)
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class Retrieval:
                 embedder,
                 KeptEmbeddings(self._folder(), digest([VERSION, embedder.fingerprint()])),
                 pool,
-                now.searcher.audit if self.audit_embedder else None,
+                Audit.of(embedder.facts()) if self.audit_embedder else None,
                 size=self.window,
                 stride=self.stride,
                 multiple=self.frame_multiple,
@@ -238,7 +238,7 @@ class Retrieval:
         unpriced = [
             server.label
             for server, priced in ((answerer, self._now.reader), (embedder, self._now.searcher))
-            if priced.architecture is None
+            if priced.served is None
         ]
         found = [*answerer.notes(), *embedder.notes()]
         if unpriced:
