@@ -1,9 +1,14 @@
--- title: Calibration under two payoffs, on text
--- paper: Table 10, synthetic text
--- needs: runs on text under arm a and under arm b
--- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text' AND arm IN ('a', 'b')
--- expects: arm = a, b; length = 512, 1024
--- rows: label, lengths
+-- title: Calibration under two payoffs
+-- paper: Table 10
+-- reference: table10.csv
+-- needs: runs on text, rendered video or natural video under arm a and under arm b
+-- counts: benchmark = 'eccbench' AND arm IN ('a', 'b')
+--   AND config IN ('text', 'video-sequential', 'video-spatial', 'natural')
+-- expects: config = text; arm = a, b; length = 512, 1024
+-- expects: config = video-sequential, video-spatial; arm = a, b; length = 8, 16
+-- expects: config = natural; arm = a, b; length = 64, 128, 512
+-- rows: subset, label, lengths
+-- column: subset | text | Subset
 -- column: label | text | Model
 -- column: lengths | text | L
 -- column: coverage_a | fraction | Coverage / arm A
@@ -11,8 +16,9 @@
 -- column: accuracy_a | percent | Acc. % / arm A
 -- column: accuracy_b | percent | Acc. % / arm B
 -- column: gap | signed | Gap / size
--- column: gap_bootstrap | signed | Gap / 95 % interval
 -- column: gap_p | p | Gap / p
+-- column: gap_bootstrap | signed | Gap / 95 % interval
+-- column: gap_not_positive | p | Gap / redrawn ≤ 0
 -- column: responsiveness | signed | Responsiveness / A − B
 -- column: responsiveness_bootstrap | signed | Responsiveness / 95 % interval
 -- column: n | integer | n
@@ -20,58 +26,27 @@
 -- column: failed | integer | Failed
 -- column: unmatched | integer | In one arm only
 -- bookkeeping: failed, unmatched
--- note: Accuracy is on the questions that were answered. n counts questions answered or declined under both arms;
---   one that failed under either, or was asked under one alone, is left out.
+-- note: Arms are matched question by question. n counts questions answered or declined under both; one that failed
+--   under either, or was asked under one alone, is left out. Accuracy is on the questions that were answered.
 -- note: The gap is arm A's accuracy on the questions that arm B answered minus that on those arm B declined, among
 --   the questions that arm A answered; shown where arm B declined at least five of them and kept one. p is
 --   Fisher's exact test, one-sided: how likely a split at least this lopsided is if arm B declined without regard
 --   to difficulty.
--- note: Intervals redraw as many streams as the cell has, with all their questions, 4,000 times.
--- note: Rows are every length by itself, 512 and 1024 together as in the paper, and all lengths together.
+-- note: Intervals redraw as many streams (or clips) as the cell has, with all their questions, 4,000 times; so does the
+--   share of the redraws in which the gap is at most 0.
+-- note: Rows are every length by itself, the lengths that the paper pools where all of them are there (512 and 1024 of
+--   text, 8 and 16 of rendered video, whose two variants count together), and all lengths together.
 WITH
-questions AS (
-  SELECT
-    label, length, stream_id, question_id,
-    count(*) = 2 AS matched,
-    bool_or(failed) AS failed,
-    bool_or(prediction <> 'abstain') FILTER (arm = 'a') AS answered_a,
-    bool_or(prediction <> 'abstain') FILTER (arm = 'b') AS answered_b,
-    bool_or(correct) FILTER (arm = 'a') AS right_a,
-    bool_or(correct) FILTER (arm = 'b') AS right_b
-  FROM responses
-  WHERE benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text' AND arm IN ('a', 'b')
+left_out AS (
+  SELECT subset, label, pool, sum(failed)::BIGINT AS failed, sum(unmatched)::BIGINT AS unmatched
+  FROM pooled_pairs
   GROUP BY ALL
-),
-streams AS (
-  SELECT
-    label, length, stream_id,
-    count(*) FILTER (matched AND NOT failed) AS n,
-    count(*) FILTER (matched AND failed) AS failed,
-    count(*) FILTER (NOT matched) AS unmatched,
-    count(*) FILTER (matched AND NOT failed AND answered_a) AS answered_a,
-    count(*) FILTER (matched AND NOT failed AND answered_b) AS answered_b,
-    count(*) FILTER (matched AND NOT failed AND right_a) AS right_a,
-    count(*) FILTER (matched AND NOT failed AND right_b) AS right_b,
-    count(*) FILTER (matched AND NOT failed AND answered_a AND answered_b) AS kept,
-    count(*) FILTER (matched AND NOT failed AND right_a AND answered_b) AS kept_right,
-    count(*) FILTER (matched AND NOT failed AND answered_a AND NOT answered_b) AS declined,
-    count(*) FILTER (matched AND NOT failed AND right_a AND NOT answered_b) AS declined_right
-  FROM questions
-  GROUP BY ALL
-),
-lengths_there AS (
-  SELECT label, list(DISTINCT length ORDER BY length) AS lengths FROM streams WHERE n > 0 GROUP BY label
-),
-pooled_lengths AS (
-  SELECT label, pool, unnest(pool) AS length
-  FROM (SELECT label, unnest(pools(lengths, [512, 1024])) AS pool FROM lengths_there)
 ),
 cells AS (
   SELECT
-    label, pool,
+    subset_rank, subset, label, pool,
+    count(*) AS streams,
     sum(n)::BIGINT AS n,
-    sum(failed)::BIGINT AS failed,
-    sum(unmatched)::BIGINT AS unmatched,
     sum(answered_a)::BIGINT AS answered_a,
     sum(answered_b)::BIGINT AS answered_b,
     sum(right_a)::BIGINT AS right_a,
@@ -80,44 +55,31 @@ cells AS (
     sum(kept_right)::BIGINT AS kept_right,
     sum(declined)::BIGINT AS declined,
     sum(declined_right)::BIGINT AS declined_right,
-    count(*) FILTER (n > 0) AS streams,
-    list(n::DOUBLE ORDER BY length, stream_id) FILTER (n > 0) AS stream_n,
-    list((answered_a - answered_b)::DOUBLE ORDER BY length, stream_id) FILTER (n > 0) AS stream_dropped,
-    list(kept::DOUBLE ORDER BY length, stream_id) FILTER (n > 0) AS stream_kept,
-    list(kept_right::DOUBLE ORDER BY length, stream_id) FILTER (n > 0) AS stream_kept_right,
-    list(declined::DOUBLE ORDER BY length, stream_id) FILTER (n > 0) AS stream_declined,
-    list(declined_right::DOUBLE ORDER BY length, stream_id) FILTER (n > 0) AS stream_declined_right
-  FROM pooled_lengths JOIN streams USING (label, length)
-  GROUP BY label, pool
-),
-replicates AS (
-  SELECT
-    label, pool,
-    redrawn(weights, stream_dropped) / redrawn(weights, stream_n) AS responsiveness,
-    redrawn(weights, stream_kept_right) / nullif(redrawn(weights, stream_kept), 0)
-    - redrawn(weights, stream_declined_right) / nullif(redrawn(weights, stream_declined), 0) AS gap
-  FROM cells JOIN bootstrap_weights((SELECT list(streams) FROM cells)) USING (streams)
-),
-bootstrap AS (
-  SELECT
-    label, pool,
-    interval_95(responsiveness) AS responsiveness_bootstrap,
-    interval_95(gap) AS gap_bootstrap,
-    avg((gap <= 0)::INTEGER) AS gap_not_positive,
-    count(*) - count(gap) AS gap_undefined
-  FROM replicates
-  GROUP BY ALL
-),
-measured AS (SELECT *, declined >= 5 AND kept > 0 AS gap_shown FROM cells LEFT JOIN bootstrap USING (label, pool))
+    sum(kept) > 0 AND sum(declined) >= 5 AS gap_shown,
+    bootstrap_share(answered_a, n) AS coverage_a_bootstrap,
+    bootstrap_share(answered_b, n) AS coverage_b_bootstrap,
+    bootstrap_share(right_a, answered_a) AS accuracy_a_bootstrap,
+    bootstrap_share(right_b, answered_b) AS accuracy_b_bootstrap,
+    bootstrap_share(answered_a - answered_b, n) AS responsiveness_bootstrap,
+    bootstrap_difference(kept_right, kept, declined_right, declined) AS gap_bootstrap,
+    bootstrap_chance(kept_right, kept, declined_right, declined) AS gap_chance
+  FROM pooled_pairs
+  WHERE n > 0
+  GROUP BY subset_rank, subset, label, pool
+)
 SELECT
-  label,
+  subset, label,
   array_to_string(pool, ', ') AS lengths,
   streams, n, failed, unmatched,
   answered_a / n AS coverage_a,
+  coverage_a_bootstrap,
   answered_b / n AS coverage_b,
+  coverage_b_bootstrap,
   right_a / nullif(answered_a, 0) AS accuracy_a,
+  accuracy_a_bootstrap,
   wilson(right_a, answered_a) AS accuracy_a_wilson,
   right_b / nullif(answered_b, 0) AS accuracy_b,
+  accuracy_b_bootstrap,
   wilson(right_b, answered_b) AS accuracy_b_wilson,
   coverage_a - coverage_b AS responsiveness,
   responsiveness_bootstrap,
@@ -126,9 +88,11 @@ SELECT
   CASE WHEN gap_shown THEN
     fisher_one_sided(kept_right, kept - kept_right, declined_right, declined - declined_right)
   END AS gap_p,
+  -- a p-value has no interval, and without one is not held against the printed one
+  NULL::STRUCT(low DOUBLE, high DOUBLE) AS gap_p_bootstrap,
   CASE WHEN gap_shown THEN gap_bootstrap END AS gap_bootstrap,
   -- the share of the redraws in which the gap vanishes, and how many had nothing kept or nothing declined
-  CASE WHEN gap_shown THEN gap_not_positive END AS gap_not_positive,
-  CASE WHEN gap_shown THEN gap_undefined END AS gap_undefined
-FROM measured
-ORDER BY label, len(pool), pool
+  CASE WHEN gap_shown THEN gap_chance.not_positive END AS gap_not_positive,
+  CASE WHEN gap_shown THEN gap_chance.undefined END AS gap_undefined
+FROM cells JOIN left_out USING (subset, label, pool)
+ORDER BY subset_rank, label, len(pool), pool

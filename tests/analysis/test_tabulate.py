@@ -33,6 +33,9 @@ def named(results: Path, name: str, **options: object) -> TableResult:
     return table
 
 
+VIDEO = "config video-sequential and video-spatial; config natural"
+
+
 def test_every_table_is_one_select_with_a_header(results: Path) -> None:
     with connect([results]) as con:
         for name, path in catalog.queries("eccbench").items():
@@ -44,7 +47,21 @@ def test_every_table_is_one_select_with_a_header(results: Path) -> None:
             # what the header says is counted is what the query counts
             if not header.counts_responses:
                 continue
-            assert re.sub(r"\s+", " ", header.counts) in re.sub(r"\s+", " ", re.sub(r"(?m)^--.*$", "", sql))
+            counted = _counted_by(
+                sql, {name: path.read_text("utf-8") for name, path in catalog.stages("eccbench").items()}
+            )
+            for part in re.sub(r"\s+", " ", header.counts).split(" AND "):
+                assert part in counted, (name, part)
+
+
+def _counted_by(sql: str, stages: dict[str, str]) -> str:
+    """A query and the stages that it reads, those that these read among them, on one line and without comments."""
+    found = re.sub(r"\s+", " ", re.sub(r"(?m)--.*$", "", sql))
+    for name, stage in stages.items():
+        if re.search(rf"\b{name}\b", found):
+            rest = {other: text for other, text in stages.items() if other != name}
+            found += _counted_by(stage, rest)
+    return found
 
 
 def test_everything_is_written(results: Path, tmp_path: Path) -> None:
@@ -68,18 +85,17 @@ def test_everything_is_written(results: Path, tmp_path: Path) -> None:
 
 def test_tables_say_what_was_missing(results: Path) -> None:
     assert named(results, "easyhuman").missing == (
-        "There is nothing to count: it needs a run on easyhuman-text under arm none.",
+        "There is nothing to count: it needs a run on easyhuman-text or easyhuman-video under arm none.",
     )
     assert not named(results, "easyhuman").made
     assert named(results, "calibration").missing == (
-        "full was not asked: length 1024.",
-        "half was not asked: arm b; length 512.",
+        f"full was not asked: config text, length 1024; {VIDEO}.",
+        f"half was not asked: config text, arm b; config text, length 512; {VIDEO}.",
         "full: 2 of 32 responses are failures and are left out.",
         "half: 1 of 8 responses are failures and are left out.",
     )
     assert named(results, "compression").missing == (
-        "Not in it at all: half. It needs a run on text, both bands, under arm none.",
-        "full was not asked: length 1024.",
+        "Not in it at all: half. It needs a run on text, synthetic video or natural video, both bands, under arm none.",
         "full: 1 of 16 responses are failures and are left out.",
     )
 
@@ -87,14 +103,16 @@ def test_tables_say_what_was_missing(results: Path) -> None:
 def test_a_combination_that_is_missing_is_told(tmp_path: Path) -> None:
     write_run(tmp_path / "a", cell(["r"], length=512) + cell(["r"], length=1024), arm="a")
     write_run(tmp_path / "b", cell(["r"], length=512), arm="b")
-    assert named(tmp_path, "calibration").missing == ("model was not asked: arm b, length 1024.",)
+    assert named(tmp_path, "calibration").missing == (
+        f"model was not asked: config text, arm b, length 1024; {VIDEO}.",
+    )
 
 
 def test_a_table_that_has_no_rows_says_so(tmp_path: Path) -> None:
     write_run(tmp_path / "a", cell(["rr"]), arm="a")
     table = named(tmp_path, "calibration")
     assert not table.made
-    assert table.missing == ("model was not asked: arm b; length 1024.",)
+    assert table.missing == (f"model was not asked: config text, arm b; config text, length 1024; {VIDEO}.",)
 
 
 def test_an_old_table_does_not_outlive_what_it_counted(results: Path, tmp_path: Path) -> None:
@@ -116,7 +134,7 @@ def test_tables_print(results: Path) -> None:
         console.print(table)
     text = console.export_text()
     assert "Coverage under each arm" in text
-    assert "Accuracy on EasyHuman text (Table 1, the columns of text): not made." in text
+    assert "Accuracy on EasyHuman (Table 1): not made." in text
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
@@ -156,7 +174,7 @@ def test_a_folder_of_something_else_is_left_alone(results: Path, tmp_path: Path,
     (out / there).parent.mkdir(parents=True)
     (out / there).write_text('["precious"]')
     with pytest.raises(EccdataError, match="release holds something else than tables"):
-        tables([results], out=out, names=["text"])
+        tables([results], out=out, names=["synthetic"])
     assert [str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()] == [there]
     assert (out / there).read_text() == '["precious"]'
 
@@ -164,14 +182,14 @@ def test_a_folder_of_something_else_is_left_alone(results: Path, tmp_path: Path,
 def test_a_file_is_no_place_for_tables(results: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("precious")
     with pytest.raises(EccdataError, match="file is a file"):
-        tables([results], out=tmp_path / "file", names=["text"])
+        tables([results], out=tmp_path / "file", names=["synthetic"])
     assert (tmp_path / "file").read_text() == "precious"
 
 
 def test_an_empty_folder_and_one_of_ours_are_written_to(results: Path, tmp_path: Path) -> None:
     out = tmp_path / "tables"
     out.mkdir()
-    for name in ("text", "coverage"):
+    for name in ("synthetic", "coverage"):
         tables([results], out=out, names=[name])
         assert (out / "eccbench" / f"{name}.md").exists()
 

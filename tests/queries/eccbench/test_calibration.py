@@ -9,8 +9,8 @@ from rich.console import Console
 from scipy.stats import fisher_exact
 
 from eccdata.analysis import tables
-from support.bootstrap import interval, redraw
-from support.results import cell, write_run
+from support.bootstrap import interval, replicates
+from support.results import cell, clip_cell, video_cell, write_run
 from support.tables import row, table
 
 # arm A's and arm B's outcomes of four streams of eight questions, question by question
@@ -44,36 +44,14 @@ def test_intervals_are_numpys(tmp_path: Path) -> None:
     pair(tmp_path, ARM_A, ARM_B)
     one = row(tmp_path, "calibration")
     n, dropped = [8, 8, 7, 8], [2, 2, 0, 4]
-    responsiveness = redraw(lambda totals: totals[1] / totals[0], n, dropped)
+    responsiveness = replicates(lambda totals: totals[0] / totals[1], dropped, n)
     assert one["responsiveness_bootstrap"] == pytest.approx(interval(responsiveness), abs=1e-12)
     kept, kept_right, declined, declined_right = [5, 4, 7, 3], [5, 3, 7, 1], [2, 3, 0, 4], [0, 0, 0, 2]
-    gap = redraw(lambda t: t[1] / t[0] - t[3] / t[2], kept, kept_right, declined, declined_right)
+    gap = replicates(lambda t: t[0] / t[1] - t[2] / t[3], kept_right, kept, declined_right, declined)
     assert one["gap_bootstrap"] == pytest.approx(interval(gap), abs=1e-12)
     defined = gap[~np.isnan(gap)]
     assert one["gap_undefined"] == len(gap) - len(defined) > 0
     assert one["gap_not_positive"] == pytest.approx(np.mean(defined <= 0))
-
-
-def test_a_row_of_table_10(tmp_path: Path) -> None:
-    """InternVL3.5 38B: its n, coverage, accuracies, gap and p leave one split of arm A's answers.
-
-    Kept and right 543, kept and wrong 87, declined and right 7, declined and wrong 2; arm B answered 634, 4 of them
-    declined by arm A, 518 right.
-    """
-    a = "r" * 543 + "w" * 87 + "r" * 7 + "w" * 2 + "-" * 5
-    b = "r" * 514 + "w" * 116 + "-" * 9 + "r" * 4 + "-"
-    streams = [slice(i, i + 16) for i in range(0, 644, 16)]
-    for arm, letters in (("a", a), ("b", b)):
-        parts = [letters[part] for part in streams]
-        questions = cell(parts[:20], length=512) + cell(parts[20:], length=1024)
-        write_run(tmp_path / arm, questions, arm=arm, model="InternVL3.5 38B")
-    tables([tmp_path], names=["calibration"], out=tmp_path / "tables")
-    lines = (tmp_path / "tables" / "eccbench" / "calibration.md").read_text().splitlines()
-    (line,) = [line for line in lines if line.startswith("| InternVL3.5 38B | 512, 1024 |")]
-    cells = [part.strip() for part in line.split("|")[1:-1]]
-    assert cells[:7] == ["InternVL3.5 38B", "512, 1024", "0.992", "0.984", "86.1", "81.7", "+0.084"]
-    assert cells[8] == "0.363"
-    assert cells[11:] == ["644", "9", "0", "0"]
 
 
 def test_the_gap_takes_five_declined_and_one_kept(tmp_path: Path) -> None:
@@ -113,6 +91,45 @@ def test_pools(tmp_path: Path) -> None:
         ("8, 512, 1024", 12, 6),
     ]
     assert [one["coverage_a"] for one in rows] == [0.75] * 5
+
+
+def test_rendered_video_counts_both_variants_and_redraws_them_together(tmp_path: Path) -> None:
+    """One stream, shown in two ways, is one cluster; bands are told apart, though their streams are numbered alike."""
+    for variant, config in (("sequential", "video-sequential"), ("spatial", "video-spatial")):
+        for arm, outcomes in (("a", ARM_A), ("b", ARM_B)):
+            questions = [
+                q
+                for band in ("low", "max")
+                for length in (8, 16)
+                for q in video_cell(outcomes, variant=variant, band=band, length=length)
+            ]
+            write_run(
+                tmp_path / f"{variant}-{arm}", questions, arm=arm, config=config, protocol="membership-video"
+            )
+    rows = table(tmp_path, "calibration")
+    assert [(one["subset"], one["lengths"], one["streams"], one["n"], one["failed"]) for one in rows] == [
+        ("synthetic video", "8", 8, 124, 4),
+        ("synthetic video", "16", 8, 124, 4),
+        ("synthetic video", "8, 16", 16, 248, 8),
+    ]
+    dropped = replicates(lambda totals: totals[0] / totals[1], [4, 4, 0, 8] * 2, [16, 16, 14, 16] * 2)
+    assert rows[0]["responsiveness_bootstrap"] == pytest.approx(interval(dropped), abs=1e-12)
+
+
+def test_natural_video_redraws_clips_and_comes_last(tmp_path: Path) -> None:
+    for arm, outcomes in (("a", ARM_A), ("b", ARM_B)):
+        clips = [q for length in (64, 128) for q in clip_cell(outcomes, band="low", length=length)]
+        write_run(tmp_path / f"natural-{arm}", clips, arm=arm, config="natural", protocol="natural")
+    pair(tmp_path, ARM_A, ARM_B)
+    rows = table(tmp_path, "calibration")
+    assert [(one["subset"], one["lengths"], one["streams"], one["n"]) for one in rows] == [
+        ("synthetic text", "512", 4, 31),
+        ("natural video", "64", 4, 31),
+        ("natural video", "128", 4, 31),
+        ("natural video", "64, 128", 8, 62),
+    ]
+    numbers = ("coverage_a", "accuracy_b", "gap", "gap_p", "responsiveness_bootstrap", "gap_bootstrap")
+    assert [rows[0][name] for name in numbers] == [rows[1][name] for name in numbers]
 
 
 def test_runs_on_other_data_are_not_paired(tmp_path: Path) -> None:

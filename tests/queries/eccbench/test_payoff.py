@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from support.bootstrap import interval, redraw
+from support.bootstrap import interval, replicates
 from support.results import cell, write_run
 from support.tables import row
 
@@ -18,8 +18,14 @@ def test_by_hand(tmp_path: Path) -> None:
     assert one["payoff_a"] == pytest.approx(-5 / 11)
     assert one["payoff_b"] == pytest.approx(7 / 11)
     assert one["gain"] == pytest.approx(12 / 11)
-    expected = interval(redraw(lambda totals: totals[1] / totals[0], [4, 4, 3], [4, 9, -1]))
+    expected = interval(replicates(lambda totals: totals[0] / totals[1], [4, 9, -1], [4, 4, 3]))
     assert one["gain_bootstrap"] == pytest.approx(expected, abs=1e-12)
+    # +3 and −1: arm A's responses earn 8, 1 and 9, arm B's 9, 6 and 6
+    assert one["payoff_a_under_a"] == pytest.approx(18 / 11)
+    assert one["payoff_b_under_a"] == pytest.approx(21 / 11)
+    assert one["gain_under_a"] == pytest.approx(-3 / 11)
+    expected = interval(replicates(lambda totals: totals[0] / totals[1], [-1, -5, 3], [4, 4, 3]))
+    assert one["gain_under_a_bootstrap"] == pytest.approx(expected, abs=1e-12)
     assert one["abstained_a"] == pytest.approx(1 / 11)
     assert one["abstained_b"] == pytest.approx(4 / 11)
     # of what A answered, B kept 6, all right, and declined 4, of which A had 1 right
