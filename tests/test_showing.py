@@ -73,6 +73,10 @@ def test_every_row_says_which_frames_were_sent(release: Path, tmp_path: Path) ->
             assert (clip["width"], clip["height"], clip["mime"]) == (448, 448, "video/mp4")
             assert (clip["sampler"], clip["decoder"]) == ("eccbench", "none")
         assert row["frames_sent"] == len(question["stream"]) + len(question["candidate"])
+        assert row["clips"] == [
+            {"frames": len(question[symbols]), "width": 448, "height": 448, "layout": "video"}
+            for symbols in ("stream", "candidate")
+        ]
         assert row["vision_tokens_expected"] == row["vision_tokens_reported"]
         assert row["layout"] == "video"
     assert card(tmp_path / "run")["media"]["vision_tokens"] == {"right": 16}
@@ -86,6 +90,7 @@ def test_frames_are_sent_as_the_pictures_that_there_are(release: Path, tmp_path:
         main, option = row["media"]
         assert main["indices"] == list(range(row["length"]))
         assert (main["mime"], main["decoder"]) == ("image/png", "pyav")
+        assert {clip["layout"] for clip in row["clips"]} == {"frames"}
         assert main["decoder_version"]
         assert row["vision_tokens_expected"] == 256 * (row["length"] + len(option["indices"]))
     # there are 48 pictures, however many frames

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, ValidationError, model_validator
 
 from eccdata.errors import EccdataError, problem, unknown
 from eccdata.vision_tokens import Family, families
@@ -117,9 +117,9 @@ class Vision(_Numbers):
     patch: PositiveInt
     frames_per_group: PositiveInt = 1
     pass_patches: PositiveInt | None = None
-    class_tokens: int = 0
+    class_tokens: NonNegativeInt = 0
     passes_per_frame: PositiveInt = 1
-    windowed_layers: int = 0
+    windowed_layers: NonNegativeInt = 0
     window_patches: PositiveInt | None = None
 
     @model_validator(mode="after")

@@ -1,7 +1,8 @@
-"""What a model's checkpoint says of how it takes pictures: a few small files beside its weights."""
+"""What a model's checkpoint says of what it costs and how it takes pictures: a few small files beside its weights."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ import orjson
 
 from eccdata.requests import Json
 
-_OF_CONFIG = ("architectures", "model_type", "version")
 _OF_PROCESSOR = (
     "patch_size",
     "merge_size",
@@ -23,27 +23,51 @@ _OF_PROCESSOR = (
 )
 
 
-def checkpoint_facts(place: str) -> dict[str, Json]:
-    """Read what the token audit needs of a checkpoint; nothing where it cannot be had.
+def checkpoint_facts(place: str, *, sees: bool = True) -> dict[str, Json]:
+    """Read what prices and the token audit need of a checkpoint; nothing where it cannot be had.
 
     Args:
         place: A folder of this machine, or a model's id on the Hub.
+        sees: Whether the model takes pictures, and so has processors.
 
     Returns:
-        `config` (architectures, model type, version), `video` and `image` (numbers of the processors), as far as
-        they are there.
+        `config` (the numbers from which a price follows, see `eccdata.flops.config.numbers`), `config_sha256` (of
+        config.json), `video` and `image` (numbers of the processors), as far as they are there.
 
     """
+    from eccdata.flops.config import numbers  # here, since most systems have no checkpoint
+
+    content = read(place, "config.json")
+    config = _parsed(content)
+    found: dict[str, Json] = {"config": numbers(config)}
+    if config:
+        found["config_sha256"] = hashlib.sha256(content).hexdigest()
+    if sees:
+        found |= _processors(place)
+    return {name: values for name, values in found.items() if values}
+
+
+def read(place: str, name: str) -> bytes:
+    """A file of a checkpoint; empty where it cannot be had.
+
+    Args:
+        place: A folder of this machine, or a model's id on the Hub.
+        name: The file's name.
+
+    """
+    try:
+        path = Path(place) / name if Path(place).is_dir() else Path(_from_hub(place, name))
+        return path.read_bytes()
+    except (OSError, ValueError):
+        return b""
+
+
+def _processors(place: str) -> dict[str, Json]:
     processor = _read(place, "processor_config.json")
     # an older checkpoint has one file for both
     images = _read(place, "preprocessor_config.json") or processor.get("image_processor") or {}
     videos = _read(place, "video_preprocessor_config.json") or processor.get("video_processor") or images
-    found = {
-        "config": _some(_read(place, "config.json"), _OF_CONFIG),
-        "video": _some(videos, _OF_PROCESSOR),
-        "image": _some(images, _OF_PROCESSOR),
-    }
-    return {name: values for name, values in found.items() if values}
+    return {"video": _some(videos, _OF_PROCESSOR), "image": _some(images, _OF_PROCESSOR)}
 
 
 def _some(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Json]:
@@ -51,10 +75,13 @@ def _some(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Json]:
 
 
 def _read(place: str, name: str) -> dict[str, Any]:
+    return _parsed(read(place, name))
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
     try:
-        content = (Path(place) / name if Path(place).is_dir() else Path(_from_hub(place, name))).read_bytes()
         found = orjson.loads(content)
-    except (OSError, ValueError):
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 

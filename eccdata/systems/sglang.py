@@ -88,7 +88,7 @@ class SGLang:
             as P(yes) among yes and no). 20 is the most that OpenAI and vLLM give; 0, the default, asks for none:
             some servers refuse to tell, and a reply grows by about 1.5 KB a token, 12 MB at 8192.
         checkpoint: The model's folder on this machine or its id on the Hub, whose configuration says what clips must
-            cost; by default the place that the server names.
+            cost, and what answers do; by default the place that the server names.
 
     """
 
@@ -425,10 +425,12 @@ class SGLang:
                     account[name] = told(found)
             except (ValueError, RecursionError):
                 continue  # no account of itself, or one nested past reading
-        place = self.checkpoint or _place(account)
-        facts = await asyncio.to_thread(checkpoint_facts, place) if place else {}
-        if facts:
-            account["checkpoint"] = facts
+        info = account.get("model_info") or {}
+        place = self.checkpoint or info.get("model_path")
+        if isinstance(place, str):
+            sees = self.checkpoint is not None or bool(info.get("has_image_understanding"))
+            if facts := await asyncio.to_thread(checkpoint_facts, place, sees=sees):
+                account["checkpoint"] = facts
         return account
 
     def _fingerprint(self, model: str, account: Mapping[str, Json]) -> dict[str, Json]:
@@ -473,12 +475,3 @@ class SGLang:
         # A token may stand in the place of the user name, with no password; both go out as one word of Base64.
         basic = base64.b64encode(f"{url.user or ''}:{url.password or ''}".encode()).decode("ascii")
         return Mask(key, url.password or url.user or "", basic)
-
-
-def _place(account: Mapping[str, Json]) -> str | None:
-    """Where a model with eyes has its checkpoint, by the server's own word."""
-    info = account.get("model_info")
-    if not isinstance(info, Mapping) or not info.get("has_image_understanding"):
-        return None
-    place = info.get("model_path")
-    return place if isinstance(place, str) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,12 @@ import pytest
 
 from eccdata.systems.checkpoint import checkpoint_facts
 
-CONFIG = {"architectures": ["Qwen3VLForConditionalGeneration"], "model_type": "qwen3_vl", "hidden_size": 64}
+CONFIG = {
+    "architectures": ["Qwen3VLForConditionalGeneration"],
+    "model_type": "qwen3_vl",
+    "hidden_size": 64,
+    "torch_dtype": "bfloat16",
+}
 IMAGE = {"patch_size": 16, "size": {"longest_edge": 65536, "shortest_edge": 4096}, "image_mean": [0.5]}
 VIDEO = {"patch_size": 16, "size": {"longest_edge": 524288, "shortest_edge": 4096}, "fps": 2}
 
@@ -24,7 +30,8 @@ def facts(folder: Path, **files: Any) -> Any:
 def test_one_file_for_both_processors(tmp_path: Path) -> None:
     both = {"image_processor": IMAGE, "video_processor": VIDEO}
     found = facts(tmp_path, config=CONFIG, processor_config=both)
-    assert found["config"] == {"architectures": CONFIG["architectures"], "model_type": "qwen3_vl"}
+    assert found["config"] == {name: CONFIG[name] for name in ("architectures", "model_type", "hidden_size")}
+    assert found["config_sha256"] == hashlib.sha256(json.dumps(CONFIG).encode()).hexdigest()
     assert found["image"] == {"patch_size": 16, "size": IMAGE["size"]}
     assert found["video"] == {"patch_size": 16, "size": VIDEO["size"]}
 
@@ -37,6 +44,12 @@ def test_a_file_each(tmp_path: Path) -> None:
 def test_an_image_processor_alone_is_the_videos_too(tmp_path: Path) -> None:
     found = facts(tmp_path, preprocessor_config=IMAGE)
     assert found["video"] == found["image"]
+
+
+def test_a_model_of_text_alone_has_no_processors(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(IMAGE))
+    assert checkpoint_facts(str(tmp_path), sees=False).keys() == {"config", "config_sha256"}
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "{"])
