@@ -27,11 +27,11 @@ from eccdata.progress import Progress, silent
 
 from . import checkpoints
 from .batches import epoch_batches, ordered_batches
+from .folders import BEST, CHECKPOINTS, quiet_transformers
 from .rows import MembershipRows, Splits
 from .settings import TrainingSettings
 
 Device = Literal["auto", "cpu", "cuda"]
-BEST, CHECKPOINTS = "best", "checkpoints"
 LOOK_AT_CLOCK_EVERY = 10
 """Steps between looks at the clock: on many GPUs all have to agree on what it says."""
 
@@ -279,7 +279,8 @@ class Loop:
             best, unfinished = self.folder / BEST, self.folder / f".{BEST}.incomplete"
             shutil.rmtree(unfinished, ignore_errors=True)
             model: nn.Module = self.accelerator.unwrap_model(self.model)
-            model.save_pretrained(unfinished)
+            with quiet_transformers():
+                model.save_pretrained(unfinished)
             shutil.rmtree(best, ignore_errors=True)
             unfinished.rename(best)
         self.accelerator.wait_for_everyone()

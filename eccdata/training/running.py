@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,13 @@ from eccdata.settings import check
 from eccdata.systems.server_facts import differences
 
 from .bags import bag_accuracies
+from .folders import BAGS, BEST, CARD, CONFIGURATION, CURVE, SELECTION, read_json, run_folder, write_json
 from .rows import Splits, open_splits
 from .settings import CONFIGURATIONS, TrainingSettings, configurations, smoke_data
 
 if TYPE_CHECKING:
     from .loop import Device, Loop, State
 
-CARD, CURVE, SELECTION = "training.json", "curve.csv", "selection.json"
 FORMAT = 1
 LIBRARIES = ("accelerate", "datasets", "numpy", "pyarrow", "safetensors", "torch", "transformers")
 
@@ -60,7 +59,7 @@ class Trained:
         """
         if self.selected is None:
             raise problem(f"{self.folder} holds no weights that validation has judged.")
-        return run_folder(self.folder, self.selected) / "best"
+        return run_folder(self.folder, self.selected) / BEST
 
     def __str__(self) -> str:
         lines = [f"{self.name}, D = {self.width}; accuracy on validation:"]
@@ -143,20 +142,6 @@ def train(
     return _select(folder)
 
 
-def run_folder(folder: Path, number: int) -> Path:
-    """Where a configuration's run is."""
-    return folder / f"configuration-{number}"
-
-
-def selected_checkpoint(folder: Path) -> Path | None:
-    """Find the weights to use in what `train` wrote: the selected run's, or a run's own; None where neither is."""
-    if (folder / SELECTION).is_file():
-        number = json.loads((folder / SELECTION).read_text())["selected"]
-        folder = run_folder(folder, number) if number is not None else folder
-    best = folder / "best"
-    return best if (best / "config.json").is_file() else None
-
-
 def _train_one(
     folder: Path,
     identity: Mapping[str, Any],
@@ -167,7 +152,7 @@ def _train_one(
     device: Device,
     progress: Progress | None,
 ) -> None:
-    card = _read(folder / CARD)
+    card = read_json(folder / CARD)
     if card is not None and card["outcome"]["ended"] is not None:
         return
     from .loop import Loop, new_accelerator
@@ -215,15 +200,13 @@ def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise EccdataError(f"{folder} is a file; training runs are kept in a folder.")
     if folder.is_dir() and any(folder.iterdir()):
-        ours = [
-            path for path in folder.iterdir() if path.name.startswith(("configuration-", SELECTION, BAGS))
-        ]
+        ours = [path for path in folder.iterdir() if path.name.startswith((CONFIGURATION, SELECTION, BAGS))]
         if not ours:
             raise EccdataError(f"{folder} holds something else than training runs. Give it another folder.")
 
 
 def _check_run(folder: Path, identity: Mapping[str, Any]) -> None:
-    card = _read(folder / CARD)
+    card = read_json(folder / CARD)
     if card is None:
         return
     kept = card.get("identity")
@@ -235,17 +218,14 @@ def _check_run(folder: Path, identity: Mapping[str, Any]) -> None:
         )
 
 
-BAGS = "bags.json"
-
-
 def _bags(folder: Path, identities: Iterable[Mapping[str, Any]], splits: Splits) -> dict[str, float]:
     """The bag memories' accuracies on the validation rows: worked out once a folder."""
     digest = next(iter(identities))["data"]["validation"]
-    kept = _read(folder / BAGS)
+    kept = read_json(folder / BAGS)
     if kept is None or kept["digest"] != digest:
         kept = {"digest": digest, "accuracy": bag_accuracies(splits.validation.dataset)}
         if _is_main():
-            _write(folder / BAGS, kept)
+            write_json(folder / BAGS, kept)
     found: dict[str, float] = kept["accuracy"]
     return found
 
@@ -258,7 +238,7 @@ def _write_run(
         return
     judged = state.curve
     best = max(judged, key=lambda row: row["validation_accuracy"], default=None)
-    _write(
+    write_json(
         folder / CARD,
         {
             "format": FORMAT,
@@ -295,14 +275,14 @@ def _select(folder: Path) -> Trained:
     """Choose, among all the runs of a folder, the one that validation judged best; of equals the first."""
     cards: dict[int, dict[str, Any]] = {}
     for number in range(1, CONFIGURATIONS + 1):
-        card = _read(run_folder(folder, number) / CARD)
+        card = read_json(run_folder(folder, number) / CARD)
         if card is not None:
             cards[number] = card
     judged = {n: card for n, card in cards.items() if card["outcome"]["accuracy"] is not None}
     selected = max(judged, key=lambda n: judged[n]["outcome"]["accuracy"], default=None)
     first = next(iter(cards.values()))
     if _is_main():
-        _write(
+        write_json(
             folder / SELECTION,
             {
                 "selected": selected,
@@ -319,22 +299,3 @@ def _select(folder: Path) -> Trained:
 
 def _is_main() -> bool:
     return os.environ.get("RANK", "0") == "0"
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise EccdataError(f"{path} cannot be read: {error}") from error
-    if not isinstance(found, dict):
-        raise EccdataError(f"{path} holds no JSON object.")
-    return found
-
-
-def _write(path: Path, value: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.incomplete")
-    unfinished.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-    unfinished.replace(path)
