@@ -1,7 +1,7 @@
 """Benchmarks of memory as datasets, evaluators as map functions over them, analysis as SQL.
 
 The verbs of the command line are here as functions: `load_dataset`, `build`, `verify`, `push`, `evaluate`,
-`tables`, `sql`. They are imported when first used, so that `import eccdata` costs nothing.
+`tables`, `sql`, `report`. They are imported when first used, so that `import eccdata` costs nothing.
 """
 
 from importlib import import_module
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from eccdata.release import load_dataset as load_dataset
     from eccdata.release import push as push
     from eccdata.release import verify as verify
+    from eccdata.reporting import report as report
 
 __version__ = version("eccdata")
 
@@ -33,6 +34,7 @@ _VERBS = {
     "evaluate": "eccdata.evaluation",
     "load_dataset": "eccdata.release",
     "push": "eccdata.release",
+    "report": "eccdata.reporting",
     "sql": "eccdata.analysis",
     "tables": "eccdata.analysis",
     "verify": "eccdata.release",

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 import eccdata
+from eccdata import cli_report
 from eccdata.errors import EccdataError
 from eccdata.progress import Progress
 from eccdata.settings import parse_pairs
@@ -332,6 +333,9 @@ def sql(
         sys.stdout.write(answer)  # as it is: rich would take `:x:` for a picture and tabs for spaces
     else:
         tell(answer)
+
+
+app.command()(cli_report.report)
 
 
 @app.command()

@@ -2,3 +2,8 @@
 
 The folder is not called `report` because `eccdata.report` is the verb, and a module of that name would hide it.
 """
+
+from eccdata.reporting.figures import Figure, figures
+from eccdata.reporting.writing import Report, report
+
+__all__ = ["Figure", "Report", "figures", "report"]

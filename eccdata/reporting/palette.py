@@ -38,12 +38,13 @@ COLOURS: dict[str, tuple[str, str]] = {
 
 RANGES: dict[str, tuple[str, ...]] = {
     "bands": ("low", "max"),
-    "arms": ("arm-none", "arm-a", "arm-b"),
-    "verdicts": ("good", "bad", "warn", "muted"),
+    "arms": ("arm-a", "arm-b"),
+    "arms-and-none": ("arm-none", "arm-a", "arm-b"),
+    "parts": ("good", "warn"),
     "category": tuple(f"series-{number}" for number in range(1, 9)),
 }
-"""What a chart's scale can name as its `range`: low and max band; arm none, a and b; right, wrong, abstained, failed;
-and series that are nothing of these."""
+"""What a chart's scale can name as its `range`: the low and the max band; arm A and arm B, or no arm, A and B; two
+parts, of which the first is the better; and series that are nothing of these."""
 
 
 def colours(scheme: Scheme) -> dict[str, str]:
@@ -51,9 +52,10 @@ def colours(scheme: Scheme) -> dict[str, str]:
     return {name: pair[scheme == "dark"] for name, pair in COLOURS.items()}
 
 
-def css() -> str:
-    """The colours as custom properties, each with both of its values."""
-    return "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in COLOURS.items())
+def css_rule() -> str:
+    """A rule that makes the colours custom properties, each with both of its values."""
+    values = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in COLOURS.items())
+    return f":root{{{values}}}"
 
 
 def variables() -> dict[str, str]:

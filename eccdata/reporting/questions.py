@@ -57,6 +57,11 @@ class Question:
     wrong: tuple[int, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    @property
+    def has_picture(self) -> bool:
+        """Whether it is about a video."""
+        return self.row.get("video") is not None or "clip_id" in self.row
+
 
 class Questions:
     """Looks up questions of the datasets that runs asked.
