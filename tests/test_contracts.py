@@ -24,6 +24,7 @@ from eccdata.rows import iterate
 from eccdata.settings import make
 from eccdata.systems import System
 from support.footage import small_copies
+from support.study import write_study
 
 # Small enough to build in a second or so; a new configuration adds its own.
 SMALL: dict[tuple[str, str], dict[str, Any]] = {
@@ -184,8 +185,9 @@ def test_system_says_what_it_is(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of two memories that have something for every table."""
+    """Results of two memories, and made-up ones of a model that sees and has a price: something for every table."""
     folder = tmp_path_factory.mktemp("study")
+    write_study(folder / "results" / "model")
     for config, lengths in (("text", (8, 512, 1024)), ("easyhuman-text", (256, 1024))):
         release = folder / config
         settings = {"lengths": lengths, "streams": 4}

@@ -43,7 +43,8 @@ def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Itera
         gaps: list[str] = []
         for expected in header.expects:
             places = [columns.index(column) for column in expected]
-            gaps += _gaps(expected, {tuple(cell[place] for place in places) for cell in cells})
+            found = {tuple(cell[place] for place in places) for cell in cells}
+            gaps += _gaps(expected, found, say_where=len(header.expects) > 1)
         if gaps:
             sentences.append(f"{label} was not asked: {'; '.join(gaps)}.")
     sentences += [
@@ -54,19 +55,21 @@ def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Itera
     return sentences
 
 
-def _gaps(expects: dict[str, tuple[str, ...]], cells: set[tuple[str, ...]]) -> list[str]:
+def _gaps(expects: dict[str, tuple[str, ...]], cells: set[tuple[str, ...]], *, say_where: bool) -> list[str]:
     """Name values that are not there at all, then combinations of those that are.
 
     Each column is looked at where those before it have values that are expected: of `config = text; length = 512`, a
-    video of 512 frames says nothing.
+    video of 512 frames says nothing. `say_where` puts the first column's values before what lacks of the others.
     """
     columns = list(expects)
-    gaps, present = [], []
+    gaps: list[str] = []
+    present: list[list[str]] = []
     for index, column in enumerate(columns):
         have = {cell[index] for cell in cells}
         lacking = [value for value in expects[column] if value not in have]
         if lacking:
-            gaps.append(f"{column} {_listed(lacking)}")
+            where = f"{columns[0]} {_listed(present[0])}, " if say_where and index else ""
+            gaps.append(f"{where}{column} {_listed(lacking)}")
         present.append([value for value in expects[column] if value in have])
         cells = {cell for cell in cells if cell[index] in expects[column]}
         if not cells:

@@ -1,77 +1,99 @@
--- title: Compression of text
--- paper: Equation 2, Figure 3 and Table 5, every length
--- needs: a run on text, both bands, under arm none
--- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text' AND arm = 'none'
--- expects: band = low, max; length = 512, 1024
--- rows: label, length
+-- title: Compression
+-- paper: Equation 2 with nothing spared, Figures 3, 4 and 5 and Tables 5 and 8, every length
+-- needs: a run on text, synthetic video or natural video, both bands, under arm none
+-- counts: benchmark = 'eccbench' AND arm = 'none' AND config IN ('text', 'video-sequential', 'video-spatial', 'natural')
+-- rows: label, subset, length
 -- column: label | text | Model
+-- column: subset | text | Subset
 -- column: length | integer | L
 -- column: accuracy_low | percent | Accuracy (%) / low
 -- column: accuracy_max | percent | Accuracy (%) / max
 -- column: compression | points | Compression / points
 -- column: compression_bootstrap | points | Compression / 95 % interval
+-- column: balanced | points | Compression, balanced / points
+-- column: balanced_bootstrap | points | Compression, balanced / 95 % interval
 -- column: n_low | integer | Questions / low
 -- column: n_max | integer | Questions / max
 -- column: failed | integer | Failed
 -- bookkeeping: failed
--- note: Compression is the accuracy on the low band minus that on the max band, in points of a percent.
--- note: An abstention counts as wrong; a failure is left out.
--- note: The interval redraws the streams of each band, independently, 4,000 times.
+-- note: Compression is the accuracy on the low band minus that on the max band (on natural video, that of high
+--   density), in points of a percent. An abstention counts as wrong; a failure is left out.
+-- note: Balanced weighs questions whose answer is yes as much as those whose answer is no.
+-- note: Synthetic video without a variant is both of them, weighted equally; it takes a run on each.
+-- note: The intervals redraw the streams (or clips) of each band, independently, 4,000 times.
 WITH
-streams AS (
+counted AS (
   SELECT
-    label, length, band, stream_id,
-    count(*) FILTER (NOT failed) AS n,
-    count(*) FILTER (failed) AS failed,
-    count(*) FILTER (correct) AS correct
-  FROM responses
-  WHERE benchmark = 'eccbench' AND protocol = 'membership' AND config = 'text' AND arm = 'none'
+    label, length, n, failed, correct, n_yes, correct_yes, variant,
+    CASE config
+      WHEN 'text' THEN 'synthetic text'
+      WHEN 'natural' THEN 'natural video'
+      ELSE 'synthetic video, ' || variant
+    END AS subset,
+    band = 'low' AS low,
+    coalesce(replace(stream_id, '-' || variant, ''), stream_id) AS stream
+  FROM stream_counts
+  WHERE benchmark = 'eccbench' AND arm = 'none' AND config IN ('text', 'video-sequential', 'video-spatial', 'natural')
+    AND band IN ('low', 'max', 'high')
+),
+-- a stream is shown under both variants and is redrawn with the questions of both
+streams AS (
+  SELECT *, true AS sequential, true AS spatial, n AS n_1, correct AS correct_1, n AS n_2, correct AS correct_2 FROM counted
+  UNION ALL BY NAME
+  SELECT
+    label, length, low, stream, 'synthetic video' AS subset,
+    bool_or(variant = 'sequential') AS sequential,
+    bool_or(variant = 'spatial') AS spatial,
+    sum(n)::BIGINT AS n,
+    sum(failed)::BIGINT AS failed,
+    sum(correct)::BIGINT AS correct,
+    sum(n_yes)::BIGINT AS n_yes,
+    sum(correct_yes)::BIGINT AS correct_yes,
+    coalesce(sum(n) FILTER (variant = 'sequential'), 0)::BIGINT AS n_1,
+    coalesce(sum(correct) FILTER (variant = 'sequential'), 0)::BIGINT AS correct_1,
+    coalesce(sum(n) FILTER (variant = 'spatial'), 0)::BIGINT AS n_2,
+    coalesce(sum(correct) FILTER (variant = 'spatial'), 0)::BIGINT AS correct_2
+  FROM counted
+  WHERE variant IS NOT NULL
   GROUP BY ALL
 ),
 cells AS (
   SELECT
-    label, length, band,
+    label, subset, length, low,
+    count_if(n > 0) AS streams,
     sum(n)::BIGINT AS n,
     sum(failed)::BIGINT AS failed,
-    sum(correct)::BIGINT AS correct,
-    count(*) FILTER (n > 0) AS streams,
-    list(n::DOUBLE ORDER BY stream_id) FILTER (n > 0) AS stream_n,
-    list(correct::DOUBLE ORDER BY stream_id) FILTER (n > 0) AS stream_correct
+    (sum(correct_1) / nullif(sum(n_1), 0) + sum(correct_2) / nullif(sum(n_2), 0)) / 2 AS accuracy,
+    (sum(correct_yes) / nullif(sum(n_yes), 0) + sum(correct - correct_yes) / nullif(sum(n - n_yes), 0)) / 2 AS balanced
   FROM streams
-  GROUP BY ALL
-),
-low_cells AS (FROM cells WHERE band = 'low'),
-max_cells AS (FROM cells WHERE band = 'max'),
--- two keys: which streams of one band are drawn says nothing of which streams of the other are
-low_weights AS (FROM bootstrap_weights((SELECT list(streams) FROM low_cells), key := 1)),
-max_weights AS (FROM bootstrap_weights((SELECT list(streams) FROM max_cells), key := 2)),
-replicates AS (
-  SELECT
-    low.label, low.length,
-    redrawn(low_weights.weights, low.stream_correct) / redrawn(low_weights.weights, low.stream_n)
-    - redrawn(max_weights.weights, max.stream_correct) / redrawn(max_weights.weights, max.stream_n) AS compression
-  FROM low_cells AS low
-  JOIN max_cells AS max ON max.label = low.label AND max.length = low.length
-  JOIN low_weights ON low_weights.streams = low.streams
-  JOIN max_weights ON max_weights.streams = max.streams AND max_weights.replicate = low_weights.replicate
+  GROUP BY label, subset, length, low
+  HAVING bool_or(sequential) AND bool_or(spatial)
 ),
 bootstrap AS (
-  SELECT label, length, interval_95(compression) AS compression_bootstrap FROM replicates GROUP BY ALL
+  SELECT
+    label, subset, length,
+    bootstrap_mean_contrast(correct_1, n_1, correct_2, n_2, low, NOT low) AS compression_bootstrap,
+    bootstrap_mean_contrast(correct_yes, n_yes, correct - correct_yes, n - n_yes, low, NOT low) AS balanced_bootstrap
+  FROM streams
+  WHERE n > 0
+  GROUP BY label, subset, length
 )
 SELECT
-  label, length,
-  low.streams AS streams_low,
-  max.streams AS streams_max,
-  low.n AS n_low,
-  max.n AS n_max,
-  low.failed + max.failed AS failed,
-  low.correct / nullif(low.n, 0) AS accuracy_low,
-  wilson(low.correct, low.n) AS accuracy_low_wilson,
-  max.correct / nullif(max.n, 0) AS accuracy_max,
-  wilson(max.correct, max.n) AS accuracy_max_wilson,
-  accuracy_low - accuracy_max AS compression,
-  compression_bootstrap
-FROM low_cells AS low
-JOIN max_cells AS max USING (label, length)
-LEFT JOIN bootstrap USING (label, length)
-ORDER BY label, length
+  label, subset, length,
+  low_cell.streams AS streams_low,
+  max_cell.streams AS streams_max,
+  low_cell.n AS n_low,
+  max_cell.n AS n_max,
+  low_cell.failed + max_cell.failed AS failed,
+  low_cell.accuracy AS accuracy_low,
+  wilson(low_cell.accuracy * low_cell.n, low_cell.n) AS accuracy_low_wilson,
+  max_cell.accuracy AS accuracy_max,
+  wilson(max_cell.accuracy * max_cell.n, max_cell.n) AS accuracy_max_wilson,
+  low_cell.accuracy - max_cell.accuracy AS compression,
+  compression_bootstrap,
+  low_cell.balanced - max_cell.balanced AS balanced,
+  balanced_bootstrap
+FROM (FROM cells WHERE low) AS low_cell
+JOIN (FROM cells WHERE NOT low) AS max_cell USING (label, subset, length)
+LEFT JOIN bootstrap USING (label, subset, length)
+ORDER BY label, subset, length

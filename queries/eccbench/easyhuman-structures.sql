@@ -1,10 +1,11 @@
--- title: Accuracy on EasyHuman text by structure
+-- title: Accuracy on EasyHuman by structure
 -- paper: Table 1, taken apart by the structures of A.2, every length
--- needs: a run on easyhuman-text under arm none
--- counts: benchmark = 'eccbench' AND protocol = 'membership' AND config = 'easyhuman-text' AND arm = 'none'
--- expects: length = 256, 1024; structure = repeating-pattern, counting-disruption
--- rows: label, length, structure
+-- needs: a run on easyhuman-text or easyhuman-video under arm none
+-- counts: benchmark = 'eccbench' AND arm = 'none' AND config IN ('easyhuman-text', 'easyhuman-video')
+-- expects: structure = repeating-pattern, counting-disruption
+-- rows: label, subset, length, structure
 -- column: label | text | Model
+-- column: subset | text | Subset
 -- column: length | integer | L
 -- column: structure | text | Structure
 -- column: accuracy | percent | Accuracy (%)
@@ -14,44 +15,37 @@
 -- column: abstained | integer | Abstained
 -- column: failed | integer | Failed
 -- bookkeeping: failed
--- note: An abstention counts as wrong; a failure is left out.
+-- note: An abstention counts as wrong; a failure is left out. Of video, each variant stands by itself.
 -- note: Wilson's interval takes questions as independent; the other one redraws whole streams, 4,000 times.
 WITH
 streams AS (
   SELECT
-    label, length, structure, stream_id,
-    count(*) FILTER (NOT failed) AS n,
-    count(*) FILTER (failed) AS failed,
-    count(*) FILTER (prediction = 'abstain') AS abstained,
-    count(*) FILTER (correct) AS correct
-  FROM responses
-  WHERE benchmark = 'eccbench' AND protocol = 'membership' AND config = 'easyhuman-text' AND arm = 'none'
-  GROUP BY ALL
+    label, length, structure, n, failed, answered, correct,
+    CASE config WHEN 'easyhuman-text' THEN 'text' ELSE 'video, ' || variant END AS subset
+  FROM stream_counts
+  WHERE benchmark = 'eccbench' AND arm = 'none' AND config IN ('easyhuman-text', 'easyhuman-video')
 ),
 cells AS (
   SELECT
-    label, length, structure,
+    label, subset, length, structure,
+    count_if(n > 0) AS streams,
     sum(n)::BIGINT AS n,
     sum(failed)::BIGINT AS failed,
-    sum(abstained)::BIGINT AS abstained,
-    sum(correct)::BIGINT AS correct,
-    count(*) FILTER (n > 0) AS streams,
-    list(n::DOUBLE ORDER BY stream_id) FILTER (n > 0) AS stream_n,
-    list(correct::DOUBLE ORDER BY stream_id) FILTER (n > 0) AS stream_correct
+    sum(n - answered)::BIGINT AS abstained,
+    sum(correct)::BIGINT AS correct
   FROM streams
-  GROUP BY ALL
-),
-replicates AS (
-  SELECT label, length, structure, redrawn(weights, stream_correct) / redrawn(weights, stream_n) AS accuracy
-  FROM cells JOIN bootstrap_weights((SELECT list(streams) FROM cells)) USING (streams)
+  GROUP BY label, subset, length, structure
 ),
 bootstrap AS (
-  SELECT label, length, structure, interval_95(accuracy) AS accuracy_bootstrap FROM replicates GROUP BY ALL
+  SELECT label, subset, length, structure, bootstrap_share(correct, n) AS accuracy_bootstrap
+  FROM streams
+  WHERE n > 0
+  GROUP BY label, subset, length, structure
 )
 SELECT
-  label, length, structure, streams, n, failed, abstained, correct,
+  label, subset, length, structure, streams, n, failed, abstained, correct,
   correct / nullif(n, 0) AS accuracy,
   wilson(correct, n) AS accuracy_wilson,
   accuracy_bootstrap
-FROM cells LEFT JOIN bootstrap USING (label, length, structure)
-ORDER BY label, length, structure
+FROM cells LEFT JOIN bootstrap USING (label, subset, length, structure)
+ORDER BY label, subset, length, structure

@@ -34,5 +34,5 @@ def test_each_line_of_what_is_expected_stands_by_itself(tmp_path: Path) -> None:
         con.close()
     assert told == [
         "reader was not asked: config video-sequential and video-spatial.",
-        "watcher was not asked: band max; config video-spatial; length 64.",
+        "watcher was not asked: config text, band max; config video-spatial; config video-sequential, length 64.",
     ]

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from eccdata.analysis.bootstrap import weights
+
 
 def triple32(x: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Wellons' 32-bit integer hash, in arithmetic that wraps."""
@@ -46,3 +48,19 @@ def redraw(
     totals = [np.asarray(count, float)[picked].sum(axis=1) for count in counts]
     with np.errstate(invalid="ignore", divide="ignore"):
         return statistic(totals)
+
+
+def replicates(
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], *counts: ArrayLike, key: int = 0
+) -> NDArray[np.float64]:
+    """Work out a statistic of the totals of redrawn streams, as `eccdata.analysis.bootstrap` draws them.
+
+    Args:
+        statistic: From the totals [count, replicate] to the statistic [replicate].
+        counts: Counts a stream, in any order of the streams.
+        key: 0 of a cell alone; of a contrast, 1 of the first and 2 of the second.
+
+    """
+    ordered = np.array(sorted(zip(*(np.asarray(count, float).tolist() for count in counts), strict=True)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return statistic((weights(len(ordered), key).astype(float) @ ordered).T)

@@ -1,51 +1,46 @@
 from __future__ import annotations
 
+import csv
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from support.results import cell, write_run
+from support.results import cell, video_cell, write_run
 from support.tables import table
 
-# Table 6, text: accuracy in percent at L = 8 and the mean over the cohort
-TABLE_6 = [
-    100.0,
-    49.5,
-    84.8,
-    62.0,
-    16.3,
-    83.2,
-    100.0,
-    99.5,
-    100.0,
-    100.0,
-    98.9,
-    99.5,
-    100.0,
-    96.7,
-    98.4,
-    100.0,
-]
+COLUMNS = ("text", "video_sequential", "video_spatial")
+# how many questions make the paper's percentages whole numbers of right ones
+QUESTIONS = {"text": 184, "video_sequential": 159, "video_spatial": 161}
 
 
-def test_the_cohort_mean_of_table_6(tmp_path: Path) -> None:
-    for index, percent in enumerate(TABLE_6):
-        # the paper's accuracies are multiples of 1/184
-        right = round(percent / 100 * 184)
-        assert f"{100 * right / 184:.1f}" == f"{percent:.1f}"
-        letters = "r" * right + "w" * (184 - right)
-        write_run(tmp_path / f"m{index:02d}", cell([letters], length=8), model=f"m{index:02d}")
+def test_table_6(tmp_path: Path) -> None:
+    reference = files("eccdata.queries") / "eccbench" / "reference" / "table6.csv"
+    *printed, cohort = csv.DictReader(reference.read_text("utf-8").splitlines())
+    for index, model in enumerate(printed):
+        for column in COLUMNS:
+            right = round(float(model[column]) / 100 * QUESTIONS[column])
+            letters = "r" * right + "w" * (QUESTIONS[column] - right)
+            folder, name = tmp_path / f"{index}-{column}", model["label"]
+            if column == "text":
+                write_run(folder, cell([letters], length=8), model=name)
+            else:
+                variant = column.removeprefix("video_")
+                shown = video_cell([letters], variant=variant, length=8)
+                write_run(folder, shown, model=name, config=f"video-{variant}", protocol="membership-video")
     *models, mean = table(tmp_path, "short-length")
-    assert [f"{100 * model['accuracy']:.1f}" for model in models] == [f"{percent:.1f}" for percent in TABLE_6]
-    assert mean["label"] == "Cohort mean"
-    assert f"{100 * mean['accuracy']:.1f}" == "86.8"
-    assert mean["n"] == 16 * 184
-    assert models[4]["accuracy_swapped"] == pytest.approx(1 - models[4]["accuracy"])
+    assert {one["label"]: [f"{100 * one[column]:.1f}" for column in COLUMNS] for one in models} == {
+        one["label"]: [one[column] for column in COLUMNS] for one in printed
+    }
+    assert mean["label"] == cohort["label"] == "Cohort mean"
+    assert [f"{100 * mean[column]:.1f}" for column in COLUMNS] == [cohort[column] for column in COLUMNS]
+    assert mean["n"] == 16 * sum(QUESTIONS.values())
+    (swapped,) = [one for one in models if one["label"] == "Qwen2.5-VL (7B)"]
+    assert swapped["text_swapped"] == pytest.approx(1 - 30 / 184)
 
 
 def test_swapped_markers_and_abstentions(tmp_path: Path) -> None:
     write_run(tmp_path / "run", cell(["rwww", "w-mo", "xrrw"], length=8) + cell(["rr"], length=8, band="max"))
     (one,) = table(tmp_path, "short-length")
-    assert (one["n"], one["failed"], one["correct"]) == (11, 1, 3)
-    assert one["accuracy"] == 3 / 11
-    assert one["accuracy_swapped"] == 5 / 11
+    assert (one["n"], one["failed"], one["video_spatial"]) == (11, 1, None)
+    assert (one["text"], one["text_swapped"]) == (3 / 11, 5 / 11)
