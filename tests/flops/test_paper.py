@@ -67,7 +67,7 @@ def test_table_3(model: str, column: int, printed: tuple[int, str, int]) -> None
     digits = len(prefill.partition(".")[2])
     assert cost.context == n
     assert f"{cost.prefill / 1e12:.{digits}f}" == prefill
-    assert round(cost.decode / 1e9) == decode
+    assert f"{cost.decode / 1e9:.0f}" == f"{decode}"
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_the_others_contexts_hold_1024_frames() -> None:
 
 def test_the_last_pack_of_minicpm_is_priced_at_its_true_size() -> None:
     """At L = 1000, packs of 6 frames: 166 whole ones and one of 4, whose resampler reads 4 × 1024 patches."""
-    d_v, d_t, l = 1152, 4096, 1000
+    d_v, d_t = 1152, 4096
 
     def call(k: int) -> int:
         return 2 * k * d_v * d_t + 4 * k * d_t**2 + 4 * 64 * d_t * k + 6 * 64 * d_t**2
 
-    cost = price("MiniCPM-V 4.5", frames=l)
+    cost = price("MiniCPM-V 4.5", frames=1000)
     assert cost.connector == 166 * call(6 * 1024) + call(4 * 1024)
     assert cost.vision_tokens == 64 * 167
 
@@ -167,7 +167,7 @@ def test_a_window_and_a_query_of_b7() -> None:
     assert f"{embedding_flops('Qwen3-VL', text_tokens=40) / 1e12:.2f}" == "0.56"
     for frames in (5, 6):
         query = embedding_flops("Qwen3-VL", frames=frames, frame_size=SYNTHETIC, text_tokens=24)
-        assert round(query / 1e12) == 11
+        assert f"{query / 1e12:.0f}" == "11"
 
 
 # L, size, candidate's frames; RAG TF, full TF, saving, index PF, break-even, one query TF
@@ -222,7 +222,7 @@ def test_table_9(
     assert f"{rounded.break_even:.1f}" == break_even
     assert round(rounded.one_query / 1e12) == one_query
     assert cost.break_even == pytest.approx(float(break_even), abs=0.1)
-    assert cost.one_query == pytest.approx(one_query * 1e12, rel=0.006)
+    assert cost.one_query == pytest.approx(one_query * 1e12, rel=0.01)
     # the merged windows' cost is known to a whole TF
     assert cost.saving == pytest.approx(float(saving), abs=0.05 if frames == 64 else 0.6)
 
