@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from support.results import cell, clip_cell, video_cell, write_run
+from support.retrieved import costs, write_retrieval
 
 MODEL = "Qwen3-VL (8B)"
 STRUCTURES = ("repeating-pattern", "counting-disruption")
@@ -16,7 +17,7 @@ LOW, HIGH = ["rrrw", "rr-w", "rrrr"], ["rrww", "w-ww", "rwrw"]
 
 
 def write_study(folder: Path, model: str = MODEL) -> Path:
-    """Write the runs of one model below `folder` and give it back."""
+    """Write the runs of one model below `folder`, and of retrieval that lets it answer, and give it back."""
     for arm in ("none", "a", "b"):
         for config, protocol, questions in _configurations():
             for place, question in enumerate(questions):
@@ -24,6 +25,8 @@ def write_study(folder: Path, model: str = MODEL) -> Path:
             write_run(
                 folder / f"{config}-{arm}", questions, model=model, arm=arm, config=config, protocol=protocol
             )
+    searched = clip_cell(LOW, band="low", length=64, scores=[0.03] * len(LOW), **costs(430, 0.6, 18))
+    write_retrieval(folder / "retrieval", searched, answerer=model, protocol="natural", config="natural")
     return folder
 
 
