@@ -44,6 +44,7 @@ FORMATS = {
     "fraction4": "four decimals",
     "kiloflops": "FLOPs in units of 10^3, three significant digits or more",
     "megaflops": "the same of 10^6",
+    "megaflops2": "the same of 10^6, two decimals",
     "gigaflops": "the same of 10^9",
     "teraflops": "the same of 10^12",
     "petaflops": "the same of 10^15",
@@ -55,7 +56,7 @@ FORMATS = {
 }
 SCALES = {
     "percent": 0.01, "points": 0.01,
-    "kiloflops": 1e3, "megaflops": 1e6, "gigaflops": 1e9, "teraflops": 1e12, "petaflops": 1e15,
+    "kiloflops": 1e3, "megaflops": 1e6, "megaflops2": 1e6, "gigaflops": 1e9, "teraflops": 1e12, "petaflops": 1e15,
 }
 """What a number that is shown in a format has to be multiplied by to be the column's value again."""
 NOTHING_COUNTED = "nothing"

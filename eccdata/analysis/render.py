@@ -54,6 +54,8 @@ def show(value: Any, form: str) -> str:
             return f"{value:.4f}"
         case "kiloflops" | "megaflops" | "gigaflops" | "teraflops" | "petaflops":
             return _significant(value / SCALES[form])
+        case "megaflops2":
+            return f"{value / SCALES[form]:,.2f}"
         case "flops":
             return _with_prefix(value)
         case "times":

@@ -16,6 +16,7 @@ import duckdb
 import orjson
 
 from eccdata import catalog
+from eccdata.analysis.backbone_pricing import add_backbone_prices
 from eccdata.analysis.bootstrap import add_bootstrap
 from eccdata.analysis.files import PROTOCOL, ReadOnlyFiles
 from eccdata.analysis.pricing import PRICED, add_prices, priced_columns
@@ -95,6 +96,7 @@ def open_views(
         runs, apart = label(runs)
         _create_runs(connection, runs)
         add_prices(connection, runs)
+        add_backbone_prices(connection)
         there = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
         absent = _absent(connection, there, {run.identity["benchmark"] for run in runs})
         stated = [name for name in PRICED if name in there]
