@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 import eccdata
-from eccdata import cli_report
+from eccdata import cli_flops, cli_report, cli_train
 from eccdata.errors import EccdataError
 from eccdata.progress import Progress
 from eccdata.settings import parse_pairs
@@ -336,6 +336,9 @@ def sql(
 
 
 app.command()(cli_report.report)
+app.add_typer(cli_flops.app, name="flops")
+app.command()(cli_train.train)
+app.command()(cli_train.study)
 
 
 @app.command()

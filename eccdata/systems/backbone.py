@@ -72,7 +72,7 @@ class Backbone:
     def label(self) -> str:
         """Architecture and width, such as `RetNet, D=64`, and the layers where these are not the paper's three."""
         config = self._model.config
-        layers = "" if config.layers == LAYERS else f", {config.layers} layers"
+        layers = "" if config.layers == LAYERS else f", layers={config.layers}"
         return f"{config.architecture}, D={config.width}{layers}"
 
     async def open(self) -> None:

@@ -17,6 +17,8 @@ from eccdata.errors import problem
 
 CONFIGURATIONS = 4
 """So many configurations are declared for each architecture and width (eccbench.txt, C.1)."""
+SMOKE_WIDTH = 32
+"""A width that a CPU trains in minutes."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ def smoke_data() -> dict[str, Any]:
 def run_name(name: str, width: int) -> str:
     """Give the name of a folder for an architecture's runs: `transformer-rope-d64`."""
     return f"{slug(canonical(name))}-d{width}"
+
+
+def smoke_test_data() -> dict[str, Any]:
+    """Give the builder's settings of the streams that a CPU-sized study tests on."""
+    return dict(_declared()["smoke"]["test_data"])
 
 
 @cache
