@@ -6,7 +6,7 @@ import asyncio
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import orjson
@@ -56,6 +56,8 @@ class EmbeddingFailed(Exception):
 class EmbeddingServer(SGLang):
     """A served embedding model; options as those of a model that answers."""
 
+    generates: ClassVar[bool] = False
+
     async def open(self) -> None:
         """Find the server, and see that it embeds.
 
@@ -66,17 +68,11 @@ class EmbeddingServer(SGLang):
         await super().open()
         try:
             info = self._now.about.get("model_info")
-            if isinstance(info, Mapping):
-                if info.get("is_generation"):
-                    raise EccdataError(
-                        f"{self._where()} serves a model that answers, and embeddings are wanted of it. "
-                        "Start it with --is-embedding, or give the address of one that was."
-                    )
-                if info.get("has_image_understanding") is False:
-                    raise EccdataError(
-                        f"{self._where()} embeds text alone, and clips are to be embedded. Serve a model such as "
-                        "Qwen/Qwen3-VL-Embedding-8B."
-                    )
+            if isinstance(info, Mapping) and info.get("has_image_understanding") is False:
+                raise EccdataError(
+                    f"{self._where()} embeds text alone, and clips are to be embedded. Serve a model such as "
+                    "Qwen/Qwen3-VL-Embedding-8B."
+                )
             try:
                 await self.embed_text("Is there anything to be found?")
             except EmbeddingFailed as failed:

@@ -104,6 +104,8 @@ class SGLang:
     top_logprobs: int = 0
     checkpoint: str | None = None
     reads_media: ClassVar[bool] = True
+    generates: ClassVar[bool] = True
+    """Whether what is wanted of the server is a model that answers."""
     _now: _Connected = field(default_factory=_Connected, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -349,8 +351,23 @@ class SGLang:
         await self._wait_until_started()
         now.model, served = await self._choose_model()
         account = await self._account(served)
+        self._check_kind(account)
         now.about = now.mask.everywhere(account)
         now.fingerprint = self._fingerprint(now.model, account)
+
+    def _check_kind(self, account: Mapping[str, Json]) -> None:
+        """See that a server that says what it is for is for this: one that embeds dies of the first chat."""
+        info = account.get("model_info")
+        told = info.get("is_generation") if isinstance(info, Mapping) else None
+        if told is False and self.generates:
+            raise EccdataError(
+                f"{self._where()} was started to embed (--is-embedding), and a model is wanted that answers."
+            )
+        if told is True and not self.generates:
+            raise EccdataError(
+                f"{self._where()} serves a model that answers, and embeddings are wanted of it. Start it with "
+                "--is-embedding, or give the address of one that was."
+            )
 
     async def _wait_until_started(self) -> None:
         """Wait while /health says 503, which SGLang does until its model is loaded."""

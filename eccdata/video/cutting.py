@@ -6,6 +6,7 @@ import hashlib
 import io
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -223,23 +224,29 @@ def _belts(source: Source) -> list[int] | None:
 
 
 def _copied(source: Source, places: Sequence[int]) -> bytes:
-    made = io.BytesIO()
     wanted = set(places)
+    # with the index in front, for which a second pass is made over the file
     options = {"movflags": "+faststart", "fflags": "+bitexact"}
-    with open_video(source) as (container, stream), av.open(made, "w", "mp4", options=options) as output:
-        track = output.add_stream_from_template(stream)
-        packets = (packet for packet in container.demux(stream) if packet.size)
-        chosen = (packet for place, packet in enumerate(packets) if place in wanted)
-        for index, packet in enumerate(chosen):
-            packet.stream, packet.time_base = track, Fraction(1)
-            packet.pts = packet.dts = index
-            packet.duration = 1
-            output.mux(packet)
-    return made.getvalue()
+    with _part() as path:
+        with open_video(source) as (container, stream), av.open(str(path), "w", options=options) as output:
+            track = output.add_stream_from_template(stream)
+            packets = (packet for packet in container.demux(stream) if packet.size)
+            chosen = (packet for place, packet in enumerate(packets) if place in wanted)
+            for index, packet in enumerate(chosen):
+                packet.stream, packet.time_base = track, Fraction(1)
+                packet.pts = packet.dts = index
+                packet.duration = 1
+                output.mux(packet)
+        return path.read_bytes()
 
 
 def _coded_anew(frames: Iterator[Frame]) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="eccdata-cut-") as folder:
-        path = Path(folder) / "part.mp4"
+    with _part() as path:
         write_clip(path, frames)
         return path.read_bytes()
+
+
+@contextmanager
+def _part() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="eccdata-cut-") as folder:
+        yield Path(folder) / "part.mp4"

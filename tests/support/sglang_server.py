@@ -36,6 +36,7 @@ FIXED = (
     *("--host", "127.0.0.1"),
 )
 CHAT = re.compile(r'"POST /v1/chat/completions HTTP/1\.1" (\d{3})')
+EMBEDDING = re.compile(r'"POST /v1/embeddings HTTP/1\.1" (\d{3})')
 ACTIVE = re.compile(
     r'^sglang:http_requests_active\{endpoint="/v1/chat/completions",.*\} (\S+)$', re.MULTILINE
 )
@@ -49,6 +50,7 @@ class Server:
         port: It stays the same over restarts.
         key: The API key it wants.
         log: Where the server's output goes.
+        embeds: Whether it embeds, and does not answer. (It takes chats all the same, and dies of the first.)
 
     """
 
@@ -60,11 +62,13 @@ class Server:
         *,
         name: str,
         context_length: int,
+        embeds: bool = False,
     ) -> None:
         self.environment = environment
         self.model = model
         self.log = log
         self.name = name
+        self.embeds = embeds
         self.arguments: dict[str, str | int] = {
             "context-length": context_length,
             "max-total-tokens": 16384,
@@ -91,12 +95,18 @@ class Server:
 
     def start(self) -> None:
         """Start it and wait until it is healthy."""
+        self.begin()
+        self.wait_until_healthy()
+
+    def begin(self) -> None:
+        """Start it; from a thread that lives as long as it, since the kernel ends it with that thread."""
         assert self._process is None, "it runs already"
         command = [
             *(str(self.environment.python), str(HOME / "serve.py"), str(os.getpid())),
             *("--model-path", str(self.model), "--served-model-name", self.name),
             *("--port", str(self.port), "--api-key", self.key),
             *FIXED,
+            *(("--is-embedding",) if self.embeds else ()),
             *(part for name, value in self.arguments.items() for part in (f"--{name}", str(value))),
         ]
         with self.log.open("ab") as output:
@@ -109,6 +119,10 @@ class Server:
                 # its own group: Ctrl-C in a terminal is pytest's affair, and a group can be killed as one
                 start_new_session=True,
             )
+
+    def wait_until_healthy(self) -> None:
+        """Wait until it is; it is stopped where that does not come."""
+        assert self._process is not None, "it has not been started"
         try:
             self._wait_until_healthy(self._process)
         except BaseException:
@@ -161,6 +175,10 @@ class Server:
     def chats(self) -> Counter[int]:
         """How many chat completions it has ended, by HTTP status: its own access log, over all its restarts."""
         return Counter(map(int, CHAT.findall(self.log.read_text(errors="replace"))))
+
+    def embeddings(self) -> Counter[int]:
+        """The same of embeddings."""
+        return Counter(map(int, EMBEDDING.findall(self.log.read_text(errors="replace"))))
 
     def wait_until_idle(self) -> None:
         """Wait until it works on no chat completion."""
