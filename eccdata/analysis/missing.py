@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import product
@@ -12,11 +13,30 @@ import duckdb
 from eccdata.analysis.header import Header
 
 
+def count_asked(connection: duckdb.DuckDBPyConnection, headers: Iterable[Header]) -> None:
+    """Go through the responses once for all tables: make the table `asked`, which `missing` reads.
+
+    It has a row for each combination of what the headers' conditions name, with `responses` and `failures`. A condition
+    that names no column of `responses` fails where it is asked.
+    """
+    there = [name for name, *_ in connection.execute("DESCRIBE responses").fetchall()]
+    named = {"label"}
+    for header in headers:
+        if header.counts_responses:
+            named |= set(re.findall(r"\w+", re.sub(r"'[^']*'", "", header.counts)))
+            named |= {column for expected in header.expects for column in expected}
+    chosen = ", ".join(name for name in there if name in named)
+    connection.execute(
+        f"CREATE TABLE asked AS SELECT {chosen}, count(*) AS responses, count(*) FILTER (failed) AS failures "  # noqa: S608 (columns of ours)
+        "FROM responses GROUP BY ALL"
+    )
+
+
 def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Iterable[str]) -> list[str]:
     """Look at what a table counts, and say what is not there, one sentence each.
 
     Args:
-        connection: One with the view `responses`.
+        connection: One with the table `asked` (`count_asked`).
         header: The table's header.
         labels: The labels that could be in the table.
 
@@ -24,7 +44,7 @@ def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Itera
     columns = list(dict.fromkeys(column for expected in header.expects for column in expected))
     chosen = ", ".join(["label", *columns])
     rows = connection.execute(
-        f"SELECT {chosen}, count(*), count(*) FILTER (failed) FROM responses "  # noqa: S608 (the query's own words)
+        f"SELECT {chosen}, sum(responses)::BIGINT, sum(failures)::BIGINT FROM asked "  # noqa: S608 (the query's own words)
         f"WHERE {header.counts} GROUP BY ALL ORDER BY ALL"
     ).fetchall()
     if not rows:

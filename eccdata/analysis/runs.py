@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -39,6 +39,7 @@ class Run:
         responses: How many responses it holds.
         failed: How many of them are failures.
         label: The model's name, with what tells it from other runs of that name that must not be pooled with it.
+        columns: The columns that all its files have.
 
     """
 
@@ -51,6 +52,7 @@ class Run:
     responses: int = 0
     failed: int = 0
     label: str = ""
+    columns: frozenset[str] = frozenset()
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -124,8 +126,7 @@ def find_runs(results: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
         for folder, name in zip(folders, names, strict=True)
     ]
     _check_formats(runs)
-    _check_files(runs)
-    return runs, notes
+    return _with_columns(runs), notes
 
 
 def check_columns(runs: Iterable[Run]) -> None:
@@ -146,8 +147,7 @@ def check_columns(runs: Iterable[Run]) -> None:
             continue
         evaluator = catalog.evaluator(benchmark, protocol)
         needed = [*evaluator.carried, *evaluator.schema.names]
-        there = [set(pq.read_schema(path).names) for path in run.files]
-        if lacking := [name for name in needed if not all(name in names for names in there)]:
+        if lacking := [name for name in needed if name not in run.columns]:
             wrong.append(f"{run.folder}: {', '.join(lacking)}")
     if wrong:
         raise problem(
@@ -279,33 +279,41 @@ def _check_formats(runs: Iterable[Run]) -> None:
         )
 
 
-def _check_files(runs: Iterable[Run]) -> None:
+def _with_columns(runs: Iterable[Run]) -> list[Run]:
     wrong = []
-    for path in (path for run in runs for path in run.files):
-        try:
-            columns = pq.read_schema(path).names
-        except (pa.ArrowException, OSError) as error:
-            wrong.append(f"{path}: {str(error).splitlines()[0]}")
-            continue
-        if lacking := [name for name in REQUIRED if name not in columns]:
-            wrong.append(f"{path}: lacks {', '.join(lacking)}")
+    found = []
+    for run in runs:
+        common: set[str] | None = None
+        for path in run.files:
+            try:
+                columns = pq.read_schema(path).names
+            except (pa.ArrowException, OSError) as error:
+                wrong.append(f"{path}: {str(error).splitlines()[0]}")
+                continue
+            if lacking := [name for name in REQUIRED if name not in columns]:
+                wrong.append(f"{path}: lacks {', '.join(lacking)}")
+            common = set(columns) if common is None else common & set(columns)
+        found.append(replace(run, columns=frozenset(common or ())))
     if wrong:
         raise problem(
             "These files are no responses of a run:",
             wrong,
             f"Run `eccdata evaluate` again: {ANEW}.",
         )
+    return found
 
 
 def _short_names(folders: Sequence[Path]) -> list[str]:
     """Name folders by as few of their last parts as tell them all apart."""
-    names = []
-    for folder in folders:
-        depth = 1
-        while sum(other.parts[-depth:] == folder.parts[-depth:] for other in folders) > 1:
-            depth += 1
-        names.append("/".join(folder.parts[-depth:]))
-    return names
+    depths = dict.fromkeys(folders, 0)
+    shared = list(folders)
+    while shared:
+        for folder in shared:
+            depths[folder] += 1
+        # one that is told apart already may still be taken for one that is not
+        ends = Counter(folder.parts[-depths[shared[0]] :] for folder in folders)
+        shared = [folder for folder in shared if ends[folder.parts[-depths[folder] :]] > 1]
+    return ["/".join(folder.parts[-depth:]) for folder, depth in depths.items()]
 
 
 def _dig(card: Mapping[str, Any], *keys: str) -> Any:

@@ -19,7 +19,7 @@ from eccdata import catalog
 from eccdata.analysis import render
 from eccdata.analysis.adhoc import check_outside_runs, query_error, reading_query
 from eccdata.analysis.header import Header, bare_header, parse_header
-from eccdata.analysis.missing import missing
+from eccdata.analysis.missing import count_asked, missing
 from eccdata.analysis.reference import Printed, compare
 from eccdata.analysis.runs import Run
 from eccdata.analysis.stages import keep_stages
@@ -117,13 +117,14 @@ def tables(
         if out is not None:
             check_outside_runs(Path(out), views.runs)
             _check_ours(Path(out))
-        queries = _queries(views.runs, benchmark, names)
+        queries = [_read(*query) for query in _queries(views.runs, benchmark, names)]
         _check_questions(views.connection)
+        count_asked(views.connection, [table.header for table in queries])
         made = []
-        for index, (of, name, path) in enumerate(queries):
+        for index, table in enumerate(queries):
             if progress is not None:
                 progress(index, len(queries), "tables")
-            made.append(_table(views, of, name, path.read_bytes()))
+            made.append(table if table.error else _fill(views, table))
         if progress is not None:
             progress(len(queries), len(queries), "tables")
     finally:
@@ -165,37 +166,42 @@ def _check_questions(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def _table(views: Views, benchmark: str, name: str, query: bytes) -> TableResult:
-    sql = query.decode(errors="replace")
-    header = bare_header(f"{benchmark}/{name}")
-    columns: tuple[str, ...] = ()
-    rows: tuple[Mapping[str, Any], ...] = ()
-    lacking: list[str] = []
-    error = comparison = None
+def _read(benchmark: str, name: str, path: Traversable) -> TableResult:
+    """A table without rows: its query and what that says of itself, or what is wrong with it."""
+    sql = path.read_bytes().decode(errors="replace")
+    table = TableResult(benchmark, name, bare_header(f"{benchmark}/{name}"), sql, (), (), ())
     try:
         if "\ufffd" in sql:
             raise EccdataError(f"The query {benchmark}/{name} is not UTF-8 text.")
-        header = parse_header(sql, f"{benchmark}/{name}")
-        labels = {run.label for run in views.runs if run.identity["benchmark"] == benchmark}
+        return replace(table, header=parse_header(sql, f"{benchmark}/{name}"))
+    except EccdataError as cause:
+        return replace(table, error=str(cause))
+
+
+def _fill(views: Views, table: TableResult) -> TableResult:
+    """Run the query."""
+    header, where = table.header, f"{table.benchmark}/{table.name}"
+    lacking: list[str] = []
+    comparison = None
+    try:
         if header.counts_responses:
+            labels = {run.label for run in views.runs if run.identity["benchmark"] == table.benchmark}
             lacking = missing(views.connection, header, labels)
-        keep_stages(views.connection, sql)
-        columns, rows = _rows(views.connection, sql)
-        _check_shown(header, columns, rows, f"{benchmark}/{name}")
+        keep_stages(views.connection, table.sql)
+        columns, rows = _rows(views.connection, table.sql)
+        _check_shown(header, columns, rows, where)
         if header.reference:
-            known = catalog.references(benchmark)
+            known = catalog.references(table.benchmark)
             if header.reference not in known:
-                raise unknown(f"reference of {benchmark}/{name}", header.reference, known)
+                raise unknown(f"reference of {where}", header.reference, known)
             comparison = compare(header, known[header.reference], rows, columns, views.runs)
         if not rows and not lacking:
             lacking = [f"There is nothing to count: it needs {header.needs}."]
     except duckdb.Error as cause:
-        error = f"The table {benchmark}/{name} cannot be made. {query_error(cause)}"
+        return replace(table, error=f"The table {where} cannot be made. {query_error(cause)}")
     except EccdataError as cause:
-        error = str(cause)
-    if error is not None:
-        return TableResult(benchmark, name, header, sql, columns, (), (), error)
-    table = TableResult(benchmark, name, header, sql, columns, rows, tuple(lacking))
+        return replace(table, error=str(cause))
+    table = replace(table, columns=columns, rows=rows, missing=tuple(lacking))
     if comparison is None:
         return table
     return replace(table, prints=comparison.cells, compared=comparison.sentences(header, rows))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from eccdata.analysis import connect
 from eccdata.analysis.header import parse_header
-from eccdata.analysis.missing import missing
+from eccdata.analysis.missing import count_asked, missing
 from support.results import cell, video_cell, write_run
 
 HEADER = """\
@@ -29,7 +29,9 @@ def test_each_line_of_what_is_expected_stands_by_itself(tmp_path: Path) -> None:
     write_run(tmp_path / "c", cell(["r"], length=512), model="watcher")
     con = connect([tmp_path])
     try:
-        told = missing(con, parse_header(HEADER, "both"), ["reader", "watcher"])
+        header = parse_header(HEADER, "both")
+        count_asked(con, [header])
+        told = missing(con, header, ["reader", "watcher"])
     finally:
         con.close()
     assert told == [
