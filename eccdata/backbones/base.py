@@ -6,6 +6,8 @@ from typing import Any, Generic, TypeVar
 
 from torch import Tensor, nn
 
+from .layers import RMSNorm
+
 S = TypeVar("S")
 
 
@@ -75,7 +77,7 @@ class PreNorm(Mixer[S]):
 
     def __init__(self, width: int, mixer: Mixer[S]) -> None:
         super().__init__()
-        self.norm = nn.RMSNorm(width, eps=1e-5)
+        self.norm = RMSNorm(width)
         self.mixer = mixer
 
     def start(self, x: Tensor) -> S:

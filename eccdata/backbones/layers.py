@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -42,6 +44,23 @@ def rotary(x: Tensor, positions: Tensor, theta: float) -> Tensor:
     cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     first, second = x.chunk(2, -1)
     return torch.cat([first * cosine - second * sine, second * cosine + first * sine], -1)
+
+
+class RMSNorm(nn.RMSNorm):
+    """Root mean square normalisation in the input's type, whatever its weights' is, so that it stays one kernel."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, eps=1e-5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [..., width] to [..., width]."""
+        return functional.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
+
+
+def time_step_bias(heads: int) -> Tensor:
+    """Draw biases [H] whose softplus is between 0.001 and 0.1, evenly on a logarithmic scale (Dao and Gu 2024)."""
+    step = torch.empty(heads).uniform_(math.log(1e-3), math.log(0.1)).exp()
+    return step + torch.log(-torch.expm1(-step))
 
 
 class SwiGLU(nn.Module):
@@ -98,11 +117,12 @@ class ShortConvolution(nn.Module):
         window = torch.cat([last.to(x.dtype), x], 1)
         length = x.shape[1]
         y = sum(window[:, lag : lag + length] * weight for lag, weight in enumerate(self.weight))
-        return self._activate(y), window[:, length:]
+        # a copy: a view would keep the whole window for as long as the state is kept
+        return self._activate(y), window[:, length:].clone()
 
     def read(self, x: Tensor, last: Tensor) -> Tensor:
-        """Filter each of x [B, Q, C] as the one token after the inputs `last`."""
-        before = (last * self.weight[:-1]).sum(1, keepdim=True)
+        """Filter each of x [..., Q, C] as the one token after the inputs `last` [..., w−1, C]."""
+        before = (last * self.weight[:-1]).sum(-2, keepdim=True)
         return self._activate(before + x * self.weight[-1])
 
     def _activate(self, y: Tensor) -> Tensor:

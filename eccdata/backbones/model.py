@@ -16,6 +16,7 @@ from eccdata.errors import problem
 
 from .architectures import build
 from .config import BackboneConfig
+from .layers import RMSNorm
 
 NO, YES = 0, 1
 """Where the two answers stand among the logits."""
@@ -53,7 +54,7 @@ class MemoryBackbone(PreTrainedModel):
         # one table a slot, in one
         self.slots = nn.Embedding(slots * symbols, config.width)
         self.backbone = build(config)
-        self.norm = nn.RMSNorm(config.width, eps=1e-5)
+        self.norm = RMSNorm(config.width)
         self.head = nn.Linear(config.width, 2)
         self.post_init()
 
