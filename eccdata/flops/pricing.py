@@ -89,7 +89,7 @@ def price(
     prompt_tokens: ArrayLike = 0,
     answer_tokens: ArrayLike = 1,
     queries: ArrayLike = 1,
-    clips: Sequence[tuple[ArrayLike, FrameSize]] | None = None,
+    clips: Sequence[tuple[ArrayLike, FrameSize | None]] | None = None,
     layout: Layout = "video",
     limits: bool = False,
 ) -> Price:

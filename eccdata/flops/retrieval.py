@@ -38,7 +38,7 @@ def embedding_flops(
     frames: ArrayLike = 0,
     frame_size: FrameSize | None = None,
     text_tokens: ArrayLike = 0,
-    clips: Sequence[tuple[ArrayLike, FrameSize]] | None = None,
+    clips: Sequence[tuple[ArrayLike, FrameSize | None]] | None = None,
 ) -> Numbers:
     """What embedding a clip, a sentence or both costs: tower, connector and prefill; nothing is decoded.
 

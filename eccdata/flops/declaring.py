@@ -1,0 +1,126 @@
+"""Declaring a model: its numbers from a checkpoint's config.json into the user's own file, with the config's digest."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import yaml
+
+from eccdata.errors import EccdataError
+from eccdata.flops.architectures import Architecture, Source, declared, read, shipped, user_file
+from eccdata.flops.config import from_config
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What came of declaring a model.
+
+    Attributes:
+        architecture: The model.
+        file: Where it is declared.
+        added: Whether it was not declared there before.
+
+    """
+
+    architecture: Architecture
+    file: Path
+    added: bool
+
+    def __str__(self) -> str:
+        """One sentence for a terminal."""
+        source = self.architecture.source
+        digest = f" (config.json {source.sha256[:12]})" if source else ""
+        done = "is declared in" if self.added else "was declared before in"
+        return f"{self.architecture.name}{digest} {done} {self.file}."
+
+
+def declare(checkpoint: str, *, name: str | None = None, file: Path | str | None = None) -> Declaration:
+    """Declare a model from its checkpoint, so that its responses have a price from now on.
+
+    What stands in the file already, comments too, is left as it is.
+
+    Args:
+        checkpoint: The checkpoint's folder, its config.json, or its id on the Hub.
+        name: What to call the model, such as its name in results; the checkpoint as it was given if none.
+        file: The file of declarations; the user's own if none (`eccdata.flops.architectures.user_file`).
+
+    Raises:
+        EccdataError: The config.json cannot be had, or a price does not follow from it (naming each field that is
+            missing); the name has a price already; or the file cannot be read or written.
+
+    """
+    name = checkpoint if name is None else name
+    path = user_file() if file is None else Path(file)
+    content = _config(checkpoint)
+    source = Source(checkpoint=checkpoint, sha256=hashlib.sha256(content).hexdigest())
+    made = from_config(_parsed(content, checkpoint), name=name, source=source)
+    there = declared(path)
+    if made in there:
+        return Declaration(made, path, added=False)
+    for where, known in (("Table 2 of the paper", shipped()), (str(path), there)):
+        for each in known:
+            if taken := sorted({*each.all_names} & {*made.all_names}):
+                raise EccdataError(
+                    f"{taken[0]} has a price already: that of {each.name} in {where}. "
+                    + (
+                        "Give another name (--name)."
+                        if known is not there
+                        else "Take it out of that file first."
+                    )
+                )
+    _append(path, made, there)
+    return Declaration(made, path, added=True)
+
+
+def _config(checkpoint: str) -> bytes:
+    from eccdata.systems.checkpoint import read as read_from  # here, for it asks for this package in its turn
+
+    if Path(checkpoint).is_file():
+        return Path(checkpoint).read_bytes()
+    content = read_from(checkpoint, "config.json")
+    if not content:
+        raise EccdataError(
+            f"The config.json of {checkpoint} cannot be had: it is neither a file, nor a folder that holds one, nor a "
+            "model's id on the Hub that can be reached from here."
+        )
+    return content
+
+
+def _parsed(content: bytes, checkpoint: str) -> dict[str, object]:
+    try:
+        config = orjson.loads(content)
+    except ValueError as error:
+        raise EccdataError(f"The config.json of {checkpoint} is no JSON: {error}.") from error
+    if not isinstance(config, dict):
+        raise EccdataError(f"The config.json of {checkpoint} holds no JSON object.")
+    return config
+
+
+def _append(path: Path, made: Architecture, there: tuple[Architecture, ...]) -> None:
+    entry = yaml.safe_dump(
+        made.model_dump(mode="json", exclude_defaults=True), sort_keys=False, allow_unicode=True, width=110
+    )
+    before = path.read_text(encoding="utf-8") if path.exists() else "models:\n"
+    item = re.search(r"(?m)^( *)- ", before)
+    indent = item[1] if item else "  "
+    lines = [f"{indent}{'- ' if not place else '  '}{line}" for place, line in enumerate(entry.splitlines())]
+    text = re.sub(r"(?m)^models: *\[ *\] *$", "models:", before).rstrip("\n") + "\n" + "\n".join(lines) + "\n"
+    try:
+        whole = read(yaml.safe_load(text), str(path))
+    except (yaml.YAMLError, EccdataError):
+        whole = ()
+    if whole != (*there, made):
+        raise EccdataError(
+            f"{path} is written in a way that nothing can be put behind. Put this into its list of models:\n{entry}"
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.incomplete")
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        raise EccdataError(f"{path} cannot be written: {error.strerror}.") from error
