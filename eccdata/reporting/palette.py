@@ -34,6 +34,12 @@ COLOURS: dict[str, tuple[str, str]] = {
     "series-6": ("#5b4bc4", "#b3a6ff"),
     "series-7": ("#b3261e", "#ff9a90"),
     "series-8": ("#5b6570", "#a9b4c0"),
+    "series-9": ("#8b5a2b", "#d2a679"),
+    "series-10": ("#4d7c0f", "#a3d65c"),
+    "series-11": ("#0e7490", "#67d3ee"),
+    "series-12": ("#be185d", "#f9a8d4"),
+    "series-13": ("#1a1d21", "#e9ecf0"),
+    "series-14": ("#7f1d1d", "#fca5a5"),
 }
 
 RANGES: dict[str, tuple[str, ...]] = {
@@ -42,9 +48,11 @@ RANGES: dict[str, tuple[str, ...]] = {
     "arms-and-none": ("arm-none", "arm-a", "arm-b"),
     "parts": ("good", "warn"),
     "category": tuple(f"series-{number}" for number in range(1, 9)),
+    "many": tuple(f"series-{number}" for number in range(1, 15)),
 }
 """What a chart's scale can name as its `range`: the low and the max band; arm A and arm B, or no arm, A and B; two
-parts, of which the first is the better; and series that are nothing of these."""
+parts, of which the first is the better; and series that are nothing of these, `many` where there are more than eight: up to fourteen, which colour alone does not
+tell apart."""
 
 
 def colours(scheme: Scheme) -> dict[str, str]:
