@@ -12,7 +12,7 @@ from eccdata.errors import EccdataError
 from eccdata.progress import Progress, silent
 from eccdata.reporting.overview import scaled
 from eccdata.reporting.questions import Question, Questions
-from eccdata.reporting.sampling import FACTS, Sample, commitment, shorten
+from eccdata.reporting.sampling import FACTS, TOLD, Sample, commitment, shorten
 
 TEXT_BYTES = 8 * 2**20
 """What single responses and their questions may take of a page, without pictures."""
@@ -111,7 +111,7 @@ def _short(text: str | None) -> str | None:
 
 def _facts(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     told = []
-    for name in FACTS:
+    for name in (*FACTS, *(name for name in row if name not in FACTS and name not in TOLD)):
         value = row.get(name)
         if value is None:
             continue

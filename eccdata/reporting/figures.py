@@ -28,7 +28,7 @@ from eccdata.reporting import vega
 
 SECTION = "Figures"
 LAST = 1000.0
-MOST_ROWS = 20_000
+MOST_ROWS = 100_000
 """A chart of more rows than this is not drawn: a page could not show it."""
 KEYS = {"section", "order", "paper"}
 

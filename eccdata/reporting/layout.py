@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice, repeat
 from typing import Any
 
 from eccdata.analysis import Column, TableResult, render
+from eccdata.analysis.reference import Printed
 from eccdata.analysis.render import TEXT_LIKE, best
 from eccdata.reporting.figures import flat_columns, flat_rows
 
 MOST_ROWS = 400
 """A page lays out so many rows of a table; its CSV has more."""
-DATA_BYTES = 2 * 2**20
-"""What the rows of one table may take of a page, as data for its charts and its CSV."""
+DIGITS = 6
+"""Significant digits of numbers in a page's charts and CSV; `eccdata tables` writes all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,14 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table's body."""
+    """A cell of a table's body: its text and what it is, what a paper prints there, and whether the two differ."""
 
     text: str
     heads_row: bool = False
     numeric: bool = False
     best: bool = False
+    printed: str | None = None
+    differs: bool = False
 
 
 def shown(table: TableResult) -> list[Column]:
@@ -66,26 +69,42 @@ def headings(columns: Sequence[Column]) -> list[list[Heading]]:
 
 def body(table: TableResult) -> list[list[Cell]]:
     """The first `MOST_ROWS` rows."""
-    rows = []
-    for row in table.rows[:MOST_ROWS]:
-        highest = best(table.header, row)
-        rows.append(
-            [
-                Cell(
-                    render.show(row[column.name], column.format),
-                    column.name in table.header.rows,
-                    _numeric(column),
-                    column.name in highest,
-                )
-                for column in shown(table)
-            ]
+    return [
+        _cells(table, row, beside)
+        for row, beside in islice(zip(table.rows, table.prints or repeat({}), strict=False), MOST_ROWS)
+    ]
+
+
+def _cells(table: TableResult, row: Mapping[str, Any], beside: Mapping[str, Printed]) -> list[Cell]:
+    highest = best(table.header, row)
+    cells = []
+    for column in shown(table):
+        printed = beside.get(column.name)
+        cells.append(
+            Cell(
+                render.show(row[column.name], column.format),
+                column.name in table.header.rows,
+                _numeric(column),
+                column.name in highest,
+                printed.text if printed else None,
+                bool(printed and printed.differs),
+            )
         )
-    return rows
+    return cells
 
 
 def data(table: TableResult) -> dict[str, Any]:
-    """All columns and rows, for charts and CSV."""
-    return {"columns": flat_columns(table), "rows": list(flat_rows(table))}
+    """All columns and rows, for charts and CSV: a list a column, of texts each once and the places of the rest."""
+    columns = flat_columns(table)
+    values = list(zip(*flat_rows(table), strict=True)) or [()] * len(columns)
+    return {name: _packed(column) for name, column in zip(columns, values, strict=True)}
+
+
+def _packed(values: Sequence[Any]) -> Any:
+    if values and all(isinstance(value, str) for value in values):
+        places: dict[str, int] = {}
+        return {"at": [places.setdefault(value, len(places)) for value in values], "of": list(places)}
+    return [float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for value in values]
 
 
 def _numeric(column: Column) -> bool:

@@ -14,16 +14,17 @@ from typing import Any
 import orjson
 
 from eccdata.analysis import TableResult
+from eccdata.analysis.render import DIFFERS, legend
 from eccdata.reporting import palette, vega
 from eccdata.reporting.browser import Browser
 from eccdata.reporting.figures import Figure
-from eccdata.reporting.layout import DATA_BYTES, MOST_ROWS, body, data, headings, shown
+from eccdata.reporting.layout import MOST_ROWS, body, data, headings, shown
 from eccdata.reporting.overview import Audit, Failures, RunFacts, scaled
 
 FOLDER = "page"
 SCRIPTS = ("charts.js", "tables.js", "browser.js", "page.js")
 MOST_CARDS = 100
-CHARTS_BYTES = 8 * 2**20
+DATA_BYTES = 12 * 2**20
 """What the rows of all tables may take together, as data for charts and CSV."""
 FONT = "system-ui, sans-serif"
 
@@ -136,7 +137,7 @@ def _tables_data(tables: Sequence[TableResult]) -> tuple[dict[str, Any], list[st
             continue
         rows = data(table)
         addition = len(orjson.dumps(rows, default=str))
-        if addition > DATA_BYTES or size + addition > CHARTS_BYTES:
+        if size + addition > DATA_BYTES:
             without.append(key(table))
             continue
         size += addition
@@ -190,6 +191,8 @@ def _environment() -> Any:
         "headings": headings,
         "body": body,
         "shown": shown,
+        "legend": legend,
+        "differs": DIFFERS,
         "key": key,
         "figure_id": figure_id,
     }

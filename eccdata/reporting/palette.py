@@ -51,8 +51,8 @@ RANGES: dict[str, tuple[str, ...]] = {
     "many": tuple(f"series-{number}" for number in range(1, 15)),
 }
 """What a chart's scale can name as its `range`: the low and the max band; arm A and arm B, or no arm, A and B; two
-parts, of which the first is the better; and series that are nothing of these, `many` where there are more than eight: up to fourteen, which colour alone does not
-tell apart."""
+parts, of which the first is the better; and series that are nothing of these, `many` where there are more than eight:
+up to fourteen, which colour alone does not tell apart."""
 
 
 def colours(scheme: Scheme) -> dict[str, str]:

@@ -21,8 +21,15 @@ VERDICTS = ("right", "wrong", "abstained", "failed", "unscored")
 KEPT = 1_500
 """Of a text, so many characters are kept from each end, and on both sides of what it commits to."""
 LONGEST_MARKER = 80
-UNSHOWN = {"media", "split", "folder"}
-"""Columns that are long, or the same in all that is shown."""
+UNSHOWN = {"media"}
+"""Columns that would take more of a page than they are worth."""
+TOLD = {
+    *("run_id", "benchmark", "config", "split", "protocol", "system", "model", "run", "label"),
+    *("question_id", "answer", "prediction", "correct", "failed", "verdict", "cell"),
+    *("reply", "reasoning", "error", "commit_char", "reply_chars", "asked_at"),
+    *CELL,
+}
+"""Columns of a response that the page tells otherwise than as facts."""
 FACTS = (
     "lz_rate",
     "joint_lz_rate",

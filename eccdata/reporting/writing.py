@@ -81,7 +81,7 @@ def report(
 
     The page has all that it needs in itself and asks no network for anything. It shows what `eccdata tables` counts.
     It is bounded, however many responses there are: at most `MOST_RESPONSES` single ones are in it, 8 MB of text and
-    12 MB of pictures (`eccdata.reporting.browser`), 8 MB of rows for charts (`eccdata.reporting.page`) and 100 cards.
+    12 MB of pictures (`eccdata.reporting.browser`), 12 MB of rows for charts (`eccdata.reporting.page`) and 100 cards.
 
     Args:
         results: Run folders, or folders that hold run folders.

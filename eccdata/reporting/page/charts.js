@@ -4,16 +4,27 @@
 // themselves; as pictures of their own they are drawn anew in the colours of light paper.
 const page = JSON.parse(document.getElementById("page-data").textContent);
 
+// A table's rows; texts of a column are told once.
+const unpacked = new Map();
+function tableOf(name) {
+  if (!unpacked.has(name)) {
+    const columns = Object.keys(page.tables[name]);
+    const values = Object.values(page.tables[name]).map(column => Array.isArray(column) ? column : column.at.map(place => column.of[place]));
+    unpacked.set(name, {columns, rows: values[0].map((_, row) => values.map(column => column[row]))});
+  }
+  return unpacked.get(name);
+}
+
 const objects = ({columns, rows}) => rows.map(row => Object.fromEntries(columns.map((name, i) => [name, row[i]])));
 
 const wholeSpec = (chart, columns) => {
   const spec = structuredClone(chart.spec);
   if (columns) spec.columns = columns;
-  return {$schema: "https://vega.github.io/schema/vega-lite/v6.json", ...spec, data: {name: "rows"}, datasets: {rows: objects(page.tables[chart.data])}};
+  return {$schema: "https://vega.github.io/schema/vega-lite/v6.json", ...spec, data: {name: "rows"}, datasets: {rows: objects(tableOf(chart.data))}};
 };
 
-// `ast`: expressions are interpreted, for the page forbids itself to run text as code.
-const embed = (element, spec, config) => vegaEmbed(element, spec, {renderer: "svg", ast: true, actions: false, config});
+// `ast`: expressions are interpreted, for the page forbids itself to run text as code. Errors alone are logged.
+const embed = (element, spec, config) => vegaEmbed(element, spec, {renderer: "svg", ast: true, actions: false, logLevel: 1, config});
 
 const PANEL_MARGIN = 70;
 

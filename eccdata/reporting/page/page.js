@@ -42,8 +42,8 @@ addEventListener("resize", () => {
   waiting = setTimeout(drawAll, 200);
 });
 
-// On paper nothing can be unfolded: numbers of figures are, cards and queries are not.
-const folded = () => document.querySelectorAll("details.numbers:not([open]), details.about:not([open])");
+// On paper nothing can be unfolded: short tables of figures are, long ones, cards and queries are not.
+const folded = () => document.querySelectorAll("details.few:not([open]), details.about:not([open])");
 let opened = [];
 addEventListener("beforeprint", () => { opened = [...folded()]; opened.forEach(details => { details.open = true; }); });
 addEventListener("afterprint", () => { opened.forEach(details => { details.open = false; }); });

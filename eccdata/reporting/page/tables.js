@@ -3,7 +3,7 @@
 const quoted = value => value === null ? "" : /[",\n\r]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
 
 function saveTable(name) {
-  const {columns, rows} = page.tables[name];
+  const {columns, rows} = tableOf(name);
   const text = [columns, ...rows].map(row => row.map(quoted).join(",")).join("\n") + "\n";
   const url = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
   save(url, `${name.replace("/", "-")}.csv`);
