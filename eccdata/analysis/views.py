@@ -20,6 +20,7 @@ from eccdata.analysis.backbone_pricing import add_backbone_prices
 from eccdata.analysis.bootstrap import add_bootstrap
 from eccdata.analysis.files import PROTOCOL, ReadOnlyFiles
 from eccdata.analysis.pricing import PRICED, add_prices, priced_columns
+from eccdata.analysis.reaching import add_reaching
 from eccdata.analysis.runs import IDENTITY, Run, check_columns, check_identities, find_runs, label
 from eccdata.analysis.stages import create_stages
 from eccdata.errors import EccdataError, problem
@@ -112,6 +113,7 @@ def open_views(
         """)  # noqa: S608 (names and statuses are ours)
         connection.execute((files("eccdata.analysis") / "macros.sql").read_text("utf-8"))
         add_bootstrap(connection)
+        add_reaching(connection)
         create_stages(connection, sorted({run.identity["benchmark"] for run in runs}))
         connection.execute(f"SET allowed_directories = ['{PROTOCOL}://']")
         connection.execute("SET enable_external_access = false")

@@ -1,0 +1,28 @@
+-- title: Accuracy on synthetic video against FLOPs
+-- paper: Figure 4
+-- needs: runs on both variants of synthetic video at L = 16 or 64 under arm none, of a model that has a price in FLOPs
+-- counts: benchmark = 'eccbench' AND arm = 'none' AND config IN ('video-sequential', 'video-spatial')
+--   AND length IN (16, 64) AND flops IS NOT NULL
+-- expects: config = video-sequential, video-spatial; length = 16, 64; band = low, max
+-- shown: no
+-- rows: label, length, band
+-- column: label | text | Model
+-- column: length | integer | L
+-- column: band | text | Band
+-- column: flops | flops | FLOPs of a response, at most
+-- column: accuracy | percent | Accuracy (%)
+-- column: spent | percent | Responses spent (%)
+-- column: is_end | text | End of the curve
+-- column: n | integer | Questions
+-- column: unpriced | integer | Without a price
+-- note: A curve is the share of the cell's questions that are answered correctly as its responses are spent, the
+--   cheapest first: of the responses that cost at most so many FLOPs, those that are right, over all questions. A wrong
+--   answer or an abstention costs and gains nothing. FLOPs are those of one question a stream (B.3).
+-- note: At most 200 points a curve, each exact, both ends among them; at the end stands the cell's accuracy.
+-- note: Both variants are weighted equally; a cell that lacks one has no curve. Failures and responses without a price are
+--   left out.
+SELECT label, length, band, flops, accuracy, spent, is_end, n, unpriced
+FROM flops_curves
+WHERE subset IN (SELECT subset FROM paper_subsets WHERE config IN ('video-sequential', 'video-spatial'))
+  AND length IN (16, 64)
+ORDER BY label, length, band, flops
