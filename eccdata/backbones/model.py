@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import PreTrainedModel
+from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers.utils import ModelOutput
 
 from eccdata.errors import problem
@@ -60,6 +60,26 @@ class MemoryBackbone(PreTrainedModel):
 
     def _init_weights(self, module: nn.Module) -> None:
         """Leave every module as it made itself: the architectures ask for beginnings of their own."""
+
+    @classmethod
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+        """Load what `save_pretrained` wrote; takes and gives what the method of `PreTrainedModel` does.
+
+        Raises:
+            EccdataError: Naming the weights that the checkpoint lacks: they would be whatever stood in memory.
+
+        """
+        wanted = kwargs.pop("output_loading_info", False)
+        model, info = super().from_pretrained(*args, output_loading_info=True, **kwargs)
+        missing = sorted(info["missing_keys"])
+        if missing:
+            source = args[0] if args else kwargs.get("pretrained_model_name_or_path")
+            raise problem(
+                f"{source} is no whole checkpoint of a {model.config.architecture}. It lacks these weights:",
+                missing,
+                "Give a folder that `save_pretrained` wrote.",
+            )
+        return (model, info) if wanted else model
 
     def start(self, batch: int) -> tuple[Any, ...]:
         """Give the state of `batch` empty streams."""
@@ -118,6 +138,10 @@ class MemoryBackbone(PreTrainedModel):
         if labels is not None:
             loss = functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
         return BackboneOutput(loss=loss, logits=logits)
+
+
+AutoConfig.register(BackboneConfig.model_type, BackboneConfig)
+AutoModel.register(BackboneConfig, MemoryBackbone)
 
 
 def right_aligned(candidates: Iterable[Sequence[int]], config: BackboneConfig) -> Tensor:

@@ -37,19 +37,9 @@ GROWS = ("DeltaFormer", "Memory Mosaic", "Transformer (RoPE)", "Transformer (con
 
 @pytest.fixture(autouse=True)
 def double() -> Iterator[None]:
-    """Double precision, and one thread: tensors this small only make several wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 def small(name: str, *, width: int = WIDTH, layers: int = 2) -> Mixer[Any]:
