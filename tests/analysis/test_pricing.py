@@ -127,35 +127,44 @@ def test_half_of_a_reply_without_a_marker_is_charged(tmp_path: Path) -> None:
 
 
 def test_what_has_no_price_is_null_and_never_zero(tmp_path: Path) -> None:
-    write_run(tmp_path / "results" / "memory", cell(["rw"], **REPLY), model="window", system="window")
-    assert costs(tmp_path / "results") == [(576.0, 10.0, None, None, None)] * 2
     untold = REPLY | {"prompt_tokens": None}
-    write_run(tmp_path / "untold" / "run", cell(["r"], **untold), model="Qwen3-VL")
-    assert costs(tmp_path / "untold") == [(None, 10.0, None, None, None)]
-    failed: dict[str, Any] = dict.fromkeys(REPLY)
-    write_run(tmp_path / "failed" / "run", cell(["x"], **failed), model="Qwen3-VL")
-    assert costs(tmp_path / "failed") == [(None,) * 5]
+    nothing: dict[str, Any] = dict.fromkeys(REPLY)
+    for model, columns, system in (
+        ("window", REPLY, "window"),
+        ("Qwen3-VL", untold, "sglang"),
+        ("GLM-4.5V", nothing, "sglang"),
+    ):
+        write_run(tmp_path / "results" / model, cell(["r"], **columns), model=model, system=system)
+    found = costs(tmp_path / "results", "model, input_tokens, answer_tokens, flops_write, flops_read, flops")
+    assert sorted(found) == [
+        ("GLM-4.5V", None, None, None, None, None),
+        ("Qwen3-VL", None, 10.0, None, None, None),
+        ("window", 576.0, 10.0, None, None, None),
+    ]
 
 
-@pytest.mark.parametrize("model", ["Qwen2.5-VL", "Qwen3-VL", "InternVL3.5 8B", "MiniCPM-V 4.5", "Phi-4-MM"])
 @pytest.mark.parametrize("kept", ["media", "clips"])
-def test_video(model: str, kept: str, tmp_path: Path) -> None:
+def test_video(kept: str, tmp_path: Path) -> None:
     """Frames are grouped clip by clip; the results of a version that keeps no `clips` are read from their media."""
+    models = ("Qwen2.5-VL", "Qwen3-VL", "InternVL3.5 8B", "MiniCPM-V 4.5", "Phi-4-MM")
     clips = ((63, 448, 448), (5, 448, 448))
     schema = schema_of("membership-video")
     if kept == "media":
         schema = schema.remove(schema.get_field_index("clips"))
-    columns = {"media": media(*clips), "clips": shapes(*clips), "frames_sent": 68}
-    results = video(tmp_path, model, columns, schema)
+    for model in models:
+        columns = {"media": media(*clips), "clips": shapes(*clips), "frames_sent": 68}
+        results = video(tmp_path, model, columns, schema)
     asked = [(frames, (width, height)) for frames, width, height in clips]
-    expected = price(model, clips=asked, answer_tokens=10)
-    b, a, f_voc = coefficients(model)
-    write = expected.vision + expected.connector + formulas.prefill(b, a, 7000.0)
-    ((n, t, written, read, whole),) = costs(results)
-    assert (n, t) == (7000.0, 10.0)
-    assert written == pytest.approx(write, rel=1e-12)
-    assert read == pytest.approx(formulas.decode(b, a, f_voc, 7000.0, 10.0), rel=1e-12)
-    assert whole == pytest.approx(written + read, rel=1e-12)
+    found = costs(results, "model, input_tokens, answer_tokens, flops_write, flops_read, flops")
+    assert {row[0] for row in found} == set(models)
+    for model, n, t, write, read, whole in found:
+        expected = price(model, clips=asked, answer_tokens=10)
+        b, a, f_voc = coefficients(model)
+        looked = expected.vision + expected.connector
+        assert (n, t) == (7000.0, 10.0)
+        assert write == pytest.approx(looked + formulas.prefill(b, a, 7000.0), rel=1e-12)
+        assert read == pytest.approx(formulas.decode(b, a, f_voc, 7000.0, 10.0), rel=1e-12)
+        assert whole == pytest.approx(write + read, rel=1e-12)
 
 
 def test_a_server_that_took_half_the_frames_is_charged_for_half_the_looking(tmp_path: Path) -> None:
