@@ -74,3 +74,21 @@ CREATE MACRO pools(lengths, papers) AS
     CASE WHEN list_has_all(lengths, papers) THEN [papers] ELSE [] END,
     [lengths]
   ));
+
+-- The answer that counts for a confidence: the one that was given and, where the question was declined, the one that
+-- P(yes) favours, a tie going to yes. So a confidence is of every question, however many were declined.
+CREATE MACRO favours_yes(prediction, probability) AS
+  CASE prediction WHEN 'yes' THEN true WHEN 'no' THEN false ELSE probability >= 0.5 END;
+
+-- P(yes) or P(no) of that answer, to twelve decimals: 1 - P(yes) is rounded, and what is equal has to stay so.
+CREATE MACRO confidence_of(prediction, probability) AS
+  round(CASE WHEN favours_yes(prediction, probability) THEN probability ELSE 1 - probability END, 12);
+
+-- 1 + 1/2 + … + 1/n; from 20 on by Euler's and Maclaurin's formula, which is exact to the last digits there.
+CREATE MACRO harmonic(n) AS
+  CASE WHEN n < 20 THEN coalesce(list_sum(list_transform(range(1, n + 1), lambda i: 1.0::DOUBLE / i)), 0)
+  ELSE ln(n) + 0.57721566490153286e0 + 1 / (2 * n::DOUBLE) - 1 / (12 * n::DOUBLE ** 2) + 1 / (120 * n::DOUBLE ** 4)
+    - 1 / (252 * n::DOUBLE ** 6) + 1 / (240 * n::DOUBLE ** 8) END;
+
+-- A sum of fractions, each to twelve decimals, that is the same in whatever order many threads add them up.
+CREATE MACRO exact_sum(x) AS sum(round(1e12 * x)::HUGEINT)::DOUBLE / 1e12;

@@ -174,3 +174,36 @@ def test_one_stream_cannot_be_redrawn(con: duckdb.DuckDBPyConnection) -> None:
 )
 def test_pools(con: duckdb.DuckDBPyConnection, lengths: list[int], pools: list[list[int]]) -> None:
     assert sorted(value(con, f"pools({lengths}, [512, 1024])")) == sorted(pools)
+
+
+def test_harmonic_numbers(con: duckdb.DuckDBPyConnection) -> None:
+    numbers = [0, 1, 2, 3, *range(15, 30), 1000, 10_000_000]
+    listed = ", ".join(f"({n})" for n in numbers)
+    found = con.execute(f"SELECT n, harmonic(n) FROM (VALUES {listed}) AS cases(n)").fetchall()
+    for n, sum_of_inverses in found:
+        assert sum_of_inverses == pytest.approx(float((1 / np.arange(1, n + 1)).sum()), abs=1e-12)
+
+
+def test_the_confidence_of_an_answer_given_and_of_one_declined(con: duckdb.DuckDBPyConnection) -> None:
+    cases = {
+        ("yes", 0.7): 0.7,
+        ("no", 0.7): 0.3,
+        ("abstain", 0.7): 0.7,
+        ("abstain", 0.1): 0.9,
+        ("abstain", 0.5): 0.5,
+    }
+    for (prediction, probability), confidence in cases.items():
+        assert value(con, f"confidence_of('{prediction}', {probability}::DOUBLE)") == confidence
+    assert value(con, "favours_yes('abstain', 0.5)") is True
+    # 1 - 0.9 is not 0.1 to a computer
+    assert value(con, "confidence_of('no', 0.9::DOUBLE) = confidence_of('yes', 0.1::DOUBLE)") is True
+
+
+def test_an_exact_sum_has_no_order(con: duckdb.DuckDBPyConnection) -> None:
+    numbers = np.random.default_rng(0).random(1000)
+    orders = [numbers, numbers[::-1], np.sort(numbers)]
+    sums = {
+        value(con, f"(SELECT exact_sum(x) FROM (SELECT unnest({order.tolist()}) AS x))") for order in orders
+    }
+    assert len(sums) == 1
+    assert sums.pop() == pytest.approx(numbers.sum(), abs=1e-9)

@@ -1,0 +1,131 @@
+-- title: How far stated confidence can be trusted
+-- needs: responses that state P(yes): reference memories do, served models with --option top_logprobs=20
+-- counts: benchmark = 'eccbench' AND NOT failed AND probability IS NOT NULL
+-- rows: subset, label, lengths, arm
+-- column: subset | text | Subset
+-- column: label | text | Model
+-- column: lengths | text | L
+-- column: arm | text | Arm
+-- column: accuracy | percent | All / acc. %
+-- column: ece | fraction | ECE / equal width
+-- column: ece_mass | fraction | ECE / equal mass
+-- column: overconfidence | signed | Confidence − accuracy / size
+-- column: overconfidence_bootstrap | signed | Confidence − accuracy / 95 % interval
+-- column: brier | fraction | Brier score / score
+-- column: brier_bootstrap | fraction | Brier score / 95 % interval
+-- column: aurc | fraction | AURC / area
+-- column: aurc_excess | fraction | AURC / above oracle
+-- column: coverage | fraction | Coverage / it chose
+-- column: coverage_best | fraction | Coverage / best
+-- column: payoff | signed | Payoff / earned
+-- column: payoff_bootstrap | signed | Payoff / 95 % interval
+-- column: payoff_best | signed | Payoff / best
+-- column: threshold_best | fraction | Confidence to answer at / best
+-- column: threshold | fraction | Confidence to answer at / arm's
+-- column: n | integer | n
+-- column: unstated | integer | Without P(yes)
+-- bookkeeping: unstated
+-- note: All of it is of questions whose response states P(yes), declined ones among them: the answer is the one given or,
+--   where the question was declined, the one that P(yes) favours, and its confidence P(yes) or P(no). Of a served model
+--   P(yes) is what the marker of yes got beside that of no, at the token where the reply commits itself.
+-- note: ECE is the expected calibration error: the mean distance of confidence and accuracy over 15 bins of confidences,
+--   of equal width from 0 to 1, or of equal numbers of answers, where equal confidences stay together. Few answers make
+--   it large by chance. The Brier score is the mean of (P(yes) − 1)² where yes is right and P(yes)² where it is not.
+-- note: AURC is the area under the risk-coverage curve: the share of errors among the most confident k answers, averaged
+--   over k = 1 … n, and over all orders of answers of equal confidence. The oracle has all its errors at the end.
+-- note: Best is where answering the most confident questions alone would have earned most by the arm's payoff, found on
+--   these very questions: what a perfect choice of the threshold would be worth, not what one set beforehand is. 0 is what
+--   declining every question earns. The arm's own threshold is λ / (1 + λ).
+-- note: Intervals redraw as many streams (or clips) as the cell has, with all their questions, 4,000 times.
+-- note: Rows are every length by itself, and the lengths that the paper pools where all of them are there.
+WITH
+sizes AS (
+  SELECT cell, sum(n)::DOUBLE AS n, sum(n_right)::DOUBLE AS n_right FROM ranked_confidences GROUP BY cell
+),
+bins AS (
+  SELECT
+    cell, any_value(sizes.n) AS size,
+    abs(exact_sum(ranked.n * confidence) - sum(ranked.n_right)) AS distance,
+    bin.kind
+  FROM ranked_confidences AS ranked
+  JOIN sizes USING (cell)
+  CROSS JOIN LATERAL (
+    SELECT unnest(['width', 'mass']) AS kind,
+      unnest([greatest(1, ceil(15 * confidence)), ceil(15 * covered / sizes.n)]) AS number
+  ) AS bin
+  GROUP BY cell, bin.kind, bin.number
+),
+errors AS (
+  SELECT
+    cell,
+    exact_sum(CASE WHEN kind = 'width' THEN distance / size END) AS ece,
+    exact_sum(CASE WHEN kind = 'mass' THEN distance / size END) AS ece_mass
+  FROM bins
+  GROUP BY cell
+),
+-- of an answer of m equally confident ones, after k others with e errors, the expected risk at k + 1 … k + m adds up to
+-- q m + (e - q k) (H(k + m) - H(k)), with q the share of errors among the m and H the harmonic numbers
+curves AS (
+  SELECT
+    cell,
+    exact_sum((
+      (ranked.n - ranked.n_right)
+      + (covered - ranked.n - (covered_right - ranked.n_right) - (1 - ranked.n_right / ranked.n) * (covered - ranked.n))
+      * CASE
+        WHEN ranked.n = 1 THEN 1 / covered::DOUBLE ELSE harmonic(covered) - harmonic(covered - ranked.n)
+      END
+    ) / sizes.n) AS aurc,
+    max({
+      points: reward * covered_right - cost * (covered - covered_right), uncovered: -covered, threshold: lowest
+    }) AS best
+  FROM ranked_confidences AS ranked
+  JOIN sizes USING (cell)
+  JOIN confidence_cells USING (cell)
+  GROUP BY cell
+),
+streams AS (
+  SELECT
+    cell,
+    count(*) AS streams,
+    sum(answered)::BIGINT AS answered,
+    sum(points) AS points,
+    exact_sum(confidence) AS confidence,
+    exact_sum(squared_error) AS squared_error,
+    bootstrap_share(confidence - n_right, n) AS overconfidence_bootstrap,
+    bootstrap_share(squared_error, n) AS brier_bootstrap,
+    bootstrap_share(points, n) AS payoff_bootstrap
+  FROM confidence_streams
+  WHERE n > 0
+  GROUP BY cell
+),
+left_out AS (SELECT cell, sum(unstated)::BIGINT AS unstated FROM confidence_streams GROUP BY cell)
+SELECT
+  subset, label,
+  array_to_string(pool, ', ') AS lengths,
+  arm, streams,
+  n::BIGINT AS n,
+  unstated,
+  n_right / n AS accuracy,
+  streams.confidence / n AS confidence,
+  ece, ece_mass,
+  (streams.confidence - n_right) / n AS overconfidence,
+  overconfidence_bootstrap,
+  squared_error / n AS brier,
+  brier_bootstrap,
+  aurc,
+  -- all n - n_right errors at the end of the order
+  aurc - (n - n_right - n_right * (harmonic(n::BIGINT) - harmonic(n_right::BIGINT))) / n AS aurc_excess,
+  answered / n AS coverage,
+  CASE WHEN reward IS NULL THEN NULL WHEN best.points > 0 THEN -best.uncovered / n ELSE 0 END AS coverage_best,
+  points / n AS payoff,
+  payoff_bootstrap,
+  CASE WHEN reward IS NOT NULL THEN greatest(best.points, 0) / n END AS payoff_best,
+  CASE WHEN best.points > 0 THEN best.threshold END AS threshold_best,
+  cost / (reward + cost) AS threshold
+FROM confidence_cells
+JOIN sizes USING (cell)
+JOIN errors USING (cell)
+JOIN curves USING (cell)
+JOIN streams USING (cell)
+JOIN left_out USING (cell)
+ORDER BY cell
