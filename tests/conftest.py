@@ -16,6 +16,14 @@ T = TypeVar("T")
 NOT_HERE = pytest.StashKey[str]()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_declarations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave out whatever models the user of this machine has declared, in every process that a test starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ECCDATA_ARCHITECTURES", str(tmp_path_factory.mktemp("settings") / "none.yaml"))
+        yield
+
+
 def _had(config: pytest.Config, make: Callable[[], T]) -> T:
     try:
         return make()
