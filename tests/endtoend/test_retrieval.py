@@ -178,7 +178,7 @@ def test_the_whole_way(asking: Asking) -> None:
     assert code == 0, said
     table = row(asking.folder, "retrieval", corpus="synthetic", length=24)
     assert (table["answerer"], table["n"], table["n_full"]) == ("Qwen3-VL (8B)", 8, 8)
-    assert table["index_flops"] > table["answer_flops"] > 0
+    assert min(table["index_flops"], table["answer_flops"], table["answer_flops_full"]) > 0
     assert table["one_query_flops"] == pytest.approx(table["index_flops"] + table["answer_flops"])
 
 

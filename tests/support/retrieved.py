@@ -13,7 +13,7 @@ from support.results import write_run
 TF = 1e12
 
 
-def costs(index: float, query: float, answer: float) -> dict[str, float]:
+def costs(index: float, query: float, answer: float) -> dict[str, Any]:
     """What retrieval states of a response, in TF."""
     return {
         "flops_index": index * TF,

@@ -72,7 +72,8 @@ def test_the_columns_of_table_9_follow_from_each_other(tmp_path: Path) -> None:
         assert f"{32.9 * windows[line['length']] / 1000:.2f}" == line["index_flops"]
         length, natural = int(line["length"]), line["corpus"] == "natural"
         protocol, config = ("natural", "natural") if natural else ("membership-video", "video-spatial")
-        own, whole = costs(index, 0, rag), {"flops_write": full * TF, "flops_read": 0.0}
+        own = costs(index, 0, rag)
+        whole: dict[str, Any] = {"flops_write": full * TF, "flops_read": 0.0}
         folder = tmp_path / str(place)
         for name, columns in (("rag", own), ("full", whole)):
             questions = (

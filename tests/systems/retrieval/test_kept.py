@@ -66,10 +66,12 @@ def test_the_folder_is_a_table(tmp_path: Path) -> None:
         kept = KeptEmbeddings(tmp_path, embedder)
         for place in range(3):
             kept.put(kept.key(str(place)), embedding(place))
-    (counted,) = duckdb.sql(f"""
+    found = duckdb.sql(f"""
         SELECT count(*), count(DISTINCT embedder), min(len(embedding)), max(prompt_tokens)
         FROM read_parquet('{tmp_path}/**/*.parquet')
-    """).fetchall()
+    """)
+    assert found is not None
+    (counted,) = found.fetchall()
     assert counted == (6, 2, 32, 7)
 
 
