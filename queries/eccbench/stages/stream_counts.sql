@@ -10,21 +10,28 @@
 --   n = answered + explicit + format + overflow (the three ways to abstain, B.8); correct is of answered;
 --   …_yes are the same counts of the questions whose true answer is yes, so n - n_yes are those of no;
 --   payoff is what the arm's own scheme paid, NULL under arm none.
-SELECT
-  label, benchmark, config, protocol, arm, variant, structure, length,
-  coalesce(band, density_band) AS band,
-  coalesce(stream_id, clip_id) AS stream_id,
-  (count(*) FILTER (NOT failed))::INTEGER AS n,
-  (count(*) FILTER (failed))::INTEGER AS failed,
-  (count(*) FILTER (prediction <> 'abstain'))::INTEGER AS answered,
-  (count(*) FILTER (correct))::INTEGER AS correct,
-  (count(*) FILTER (abstention = 'explicit'))::INTEGER AS explicit,
-  (count(*) FILTER (abstention = 'format'))::INTEGER AS format,
-  (count(*) FILTER (abstention = 'overflow'))::INTEGER AS overflow,
-  (count(*) FILTER (answer = 'yes' AND NOT failed))::INTEGER AS n_yes,
-  (count(*) FILTER (answer = 'yes' AND prediction <> 'abstain'))::INTEGER AS answered_yes,
-  (count(*) FILTER (answer = 'yes' AND correct))::INTEGER AS correct_yes,
-  sum(payoff) AS payoff
-FROM responses
-WHERE benchmark = 'eccbench'
-GROUP BY ALL
+WITH
+-- what is the same in all responses of a run is put to them at the end
+counted AS (
+  SELECT
+    run_id, arm, variant, structure, length,
+    coalesce(band, density_band) AS band,
+    coalesce(stream_id, clip_id) AS stream_id,
+    (count(*) FILTER (NOT failed))::INTEGER AS n,
+    (count(*) FILTER (failed))::INTEGER AS failed,
+    (count(*) FILTER (prediction <> 'abstain'))::INTEGER AS answered,
+    (count(*) FILTER (correct))::INTEGER AS correct,
+    (count(*) FILTER (abstention = 'explicit'))::INTEGER AS explicit,
+    (count(*) FILTER (abstention = 'format'))::INTEGER AS format,
+    (count(*) FILTER (abstention = 'overflow'))::INTEGER AS overflow,
+    (count(*) FILTER (answer = 'yes' AND NOT failed))::INTEGER AS n_yes,
+    (count(*) FILTER (answer = 'yes' AND prediction <> 'abstain'))::INTEGER AS answered_yes,
+    (count(*) FILTER (answer = 'yes' AND correct))::INTEGER AS correct_yes,
+    sum(payoff) AS payoff
+  FROM responses
+  WHERE benchmark = 'eccbench'
+  GROUP BY ALL
+),
+of_run AS (FROM runs SELECT run_id, label, benchmark, config, protocol)
+SELECT label, benchmark, config, protocol, counted.* EXCLUDE (run_id)
+FROM counted JOIN of_run USING (run_id)
