@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
+from eccdata import catalog
 from eccdata.analysis.runs import Run
 from eccdata.flops import formulas
 from eccdata.flops.architectures import Architecture, architectures, shipped
@@ -45,7 +46,10 @@ def add_prices(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> No
         EccdataError: A user's own declarations cannot be read.
 
     """
-    by_run = {run.identity["run_id"]: served(run.identity["model"], run.card) for run in runs}
+    by_run = {
+        run.identity["run_id"]: None if _prices_itself(run) else served(run.identity["model"], run.card)
+        for run in runs
+    }
     known = architectures()
     _create_architectures(connection, known)
     connection.execute("""
@@ -53,7 +57,7 @@ def add_prices(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> No
             run_id VARCHAR, priced_as VARCHAR, b DOUBLE, b_images DOUBLE, a DOUBLE, f_voc DOUBLE, shows_clips BOOLEAN
         )
     """)
-    _insert(
+    insert(
         connection,
         "run_prices",
         [
@@ -160,9 +164,15 @@ def _prices(one: Served | None) -> list[Any]:
 
 
 def _shows_clips(run: Run) -> bool:
-    import pyarrow.parquet as pq
+    return "media" in run.columns
 
-    return "media" in pq.read_schema(run.files[0]).names
+
+def _prices_itself(run: Run) -> bool:
+    """Whether a run's system states its own price: of the parts that it is made of, one by itself is not the price."""
+    if OWN[0] not in run.columns or run.identity["system"] not in catalog.systems():
+        return False
+    system = catalog.system(run.identity["system"])
+    return OWN[0] in getattr(system, "columns", pa.schema([])).names
 
 
 def _create_architectures(connection: duckdb.DuckDBPyConnection, known: Sequence[Architecture]) -> None:
@@ -180,10 +190,10 @@ def _create_architectures(connection: duckdb.DuckDBPyConnection, known: Sequence
         declared = each not in shipped()
         prices = [sighted.b, plain.b, plain.a, plain.f_voc]
         rows.append([each.name, place, declared, names, *prices, each.context, each.family, digest])
-    _insert(connection, "architectures", rows)
+    insert(connection, "architectures", rows)
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Any]]) -> None:
+def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Any]]) -> None:
     """Insert rows in one go: one by one takes DuckDB ten times as long."""
     names = [name for name, *_ in connection.execute(f"DESCRIBE {table}").fetchall()]
     found = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])

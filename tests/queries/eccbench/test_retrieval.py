@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eccdata.analysis import tables
+from eccdata.analysis import connect, tables
 from support.bootstrap import interval, redraw
 from support.results import clip_cell, video_cell, write_run
 from support.retrieved import TF, costs, write_retrieval
@@ -130,6 +131,25 @@ def test_a_price_that_nobody_knows_is_null(tmp_path: Path) -> None:
     nothing = ("answer_flops", "index_flops", "one_query_flops", "saving", "break_even")
     assert [one[name] for name in nothing] == [None] * len(nothing)
     assert one["answer_flops_full"] == pytest.approx(80 * TF)
+
+
+def test_the_answerers_price_is_not_that_of_retrieval(tmp_path: Path) -> None:
+    """A card of retrieval tells of the answerer what a card of the answerer tells: that prices it, and not this."""
+    told: dict[str, Any] = {"prompt_tokens": 2000, "completion_tokens": 8, "media": [[], []]}
+    priced, unpriced = costs(400, 10, 10), dict.fromkeys(costs(0, 0, 0))
+    for name, columns in (("priced", priced), ("unpriced", unpriced)):
+        folder = tmp_path / name / "rag"
+        asked = video(["rr"], **told, **columns)
+        retrieved(folder, asked, protocol="membership-video", config="video-sequential")
+        card = json.loads((folder / "card.json").read_text())
+        card["system"]["facts"] = {"model_info": {"model_path": ANSWERER}}
+        (folder / "card.json").write_text(json.dumps(card))
+    assert connect([tmp_path / "priced" / "rag"]).sql("SELECT DISTINCT flops FROM responses").fetchall() == [
+        (420 * TF,)
+    ]
+    assert connect([tmp_path / "unpriced" / "rag"]).sql(
+        "SELECT DISTINCT flops_write, flops_read, flops FROM responses"
+    ).fetchall() == [(None, None, None)]
 
 
 def test_variants_are_pooled_and_baselines_are_not(tmp_path: Path) -> None:
