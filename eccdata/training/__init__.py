@@ -13,12 +13,12 @@ from eccdata.errors import problem
 if TYPE_CHECKING:
     from .running import Trained as Trained
     from .running import train as train
-    from .study import Study as Study
-    from .study import study as study
+    from .studying import Study as Study
+    from .studying import study as study
 
 __all__ = ["Study", "Trained", "study", "train"]
 
-_HOMES = {"Trained": "running", "train": "running", "Study": "study", "study": "study"}
+_HOMES = {"Trained": "running", "train": "running", "Study": "studying", "study": "studying"}
 
 
 def __getattr__(name: str) -> Any:
