@@ -110,9 +110,8 @@ def find_runs(results: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
         else:
             inside = sorted(child for child in given.iterdir() if _is_run(child))
             ready = [child for child in inside if _has_responses(child)]
-            notes += [
-                f"{child} has no responses yet and is left out." for child in inside if child not in ready
-            ]
+            empty = set(inside).difference(ready)
+            notes += [f"{child} has no responses yet and is left out." for child in inside if child in empty]
             if not ready:
                 wrong.append(f"{given}: is no run and holds none that has responses")
             folders.update(dict.fromkeys(child.resolve() for child in ready))

@@ -17,6 +17,8 @@ from eccdata import catalog
 from eccdata.errors import EccdataError
 
 STAGE = "stage"
+COLUMNS = "columns_of_responses"
+REAL = "responses_of_runs"
 
 
 def create_stages(connection: duckdb.DuckDBPyConnection, benchmarks: Iterable[str]) -> None:
@@ -43,9 +45,16 @@ def create_stages(connection: duckdb.DuckDBPyConnection, benchmarks: Iterable[st
         raise EccdataError(
             f"These stages read each other in a circle: {', '.join(error.args[1])}."
         ) from error
+    # DuckDB looks at every file anew for every view over them, so that the views are made over nothing but the columns
+    connection.execute(f"CREATE TABLE {COLUMNS} AS FROM responses LIMIT 0")
+    connection.execute(f"ALTER VIEW responses RENAME TO {REAL}")
+    connection.execute(f"CREATE VIEW responses AS FROM {COLUMNS}")
     for name in order:
         connection.execute(f"CREATE VIEW {name} AS {texts[name]}")
         connection.execute(f"COMMENT ON VIEW {name} IS '{STAGE}'")
+    connection.execute("DROP VIEW responses")
+    connection.execute(f"ALTER VIEW {REAL} RENAME TO responses")
+    connection.execute(f"DROP TABLE {COLUMNS}")
 
 
 def keep_stages(connection: duckdb.DuckDBPyConnection, sql: str) -> None:

@@ -6,7 +6,7 @@ import os
 import tempfile
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,18 +14,19 @@ from typing import Any
 
 import duckdb
 import orjson
+import pyarrow as pa
 
 from eccdata import catalog
 from eccdata.analysis.backbone_pricing import add_backbone_prices
 from eccdata.analysis.bootstrap import add_bootstrap
 from eccdata.analysis.files import PROTOCOL, ReadOnlyFiles
-from eccdata.analysis.pricing import PRICED, add_prices, priced_columns
+from eccdata.analysis.pricing import PRICED, add_prices, insert, priced_columns
 from eccdata.analysis.reaching import add_reaching
 from eccdata.analysis.runs import IDENTITY, Run, check_columns, check_identities, find_runs, label
 from eccdata.analysis.stages import create_stages
 from eccdata.errors import EccdataError, problem
 from eccdata.requests import Status
-from eccdata.results import schema
+from eccdata.results import NO_COLUMNS, schema
 
 ANSWERED = ", ".join(f"'{status.value}'" for status in Status if status.answered)
 
@@ -54,7 +55,8 @@ def connect(
     `responses` has the columns of all the runs' responses and of all protocols of their benchmarks (null where a run
     lacks one) and besides `run` (the run's name), `label` (the model's name, with what tells it from runs that must
     not be pooled with it, see `eccdata.analysis.runs.label`), `failed` (whether the response is a failure) and what
-    it costs (`input_tokens`, `answer_tokens`, `flops_write`, `flops_read`, `flops`, see `eccdata.analysis.pricing`).
+    it costs (`input_tokens`, `answer_tokens`, `flops_write`, `flops_read`, `flops`, `priced`, see
+    `eccdata.analysis.pricing`).
     `runs` has a row a run, with its card as JSON, and `architectures` a row for each model that has a price. The
     stages of the benchmarks (`queries/<benchmark>/stages/*.sql`) are views too, of their names. The macros are those
     of `macros.sql` and `pricing.sql`. Nothing is copied: the views read the files.
@@ -184,14 +186,31 @@ def _look(connection: duckdb.DuckDBPyConnection, source: str, found: Sequence[Ru
 
 
 def _absent(connection: duckdb.DuckDBPyConnection, there: Set[str], benchmarks: Set[str]) -> str:
-    """Columns of the benchmarks' protocols that no run here has, as NULLs: a query may name them all the same."""
+    """Columns of the benchmarks' protocols and of systems that no run here has, as NULLs: a query may name them."""
     known: dict[str, str] = {}
+    for columns in filter(len, (*_of_protocols(benchmarks), *_of_systems())):
+        found = connection.from_arrow(columns.empty_table())
+        known |= dict(zip(found.columns, map(str, found.types), strict=True))
+    return "".join(
+        f"NULL::{kind} AS {name}, "
+        for name, kind in known.items()
+        if name not in there and name not in PRICED
+    )
+
+
+def _of_protocols(benchmarks: Set[str]) -> Iterator[pa.Schema]:
     for name in catalog.entries("evaluators"):
         benchmark, _, protocol = name.partition(".")
         if benchmark in benchmarks:
-            columns = connection.from_arrow(schema(catalog.evaluator(benchmark, protocol)).empty_table())
-            known |= dict(zip(columns.columns, map(str, columns.types), strict=True))
-    return "".join(f"NULL::{kind} AS {name}, " for name, kind in known.items() if name not in there)
+            yield schema(catalog.evaluator(benchmark, protocol))
+
+
+def _of_systems() -> Iterator[pa.Schema]:
+    for name in catalog.systems():
+        try:
+            yield getattr(catalog.system(name), "columns", NO_COLUMNS)
+        except EccdataError:
+            continue  # it wants an extra that is not installed
 
 
 def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> None:
@@ -202,8 +221,9 @@ def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> 
             responses BIGINT, failed BIGINT, unasked BIGINT, started_at TIMESTAMPTZ, folder VARCHAR, card JSON
         )
     """)
-    connection.executemany(
-        f"INSERT INTO runs VALUES ({', '.join('?' * 18)})",  # noqa: S608 (question marks)
+    insert(
+        connection,
+        "runs",
         [
             [
                 run.name,
