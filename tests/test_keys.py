@@ -10,7 +10,7 @@ import pytest
 
 from eccdata.errors import EccdataError
 from eccdata.keys import messages_digest, request_key
-from eccdata.requests import Decoding, Payoff, Request, SymbolQuery
+from eccdata.requests import Decoding, Payoff, Request, Search, SymbolQuery
 
 REQUEST = Request("q0", "eccbench.membership/1", ({"role": "user", "content": "Is it?"},))
 
@@ -45,6 +45,8 @@ def test_covers_all_that_could_change_the_reply() -> None:
         dataclasses.replace(REQUEST, payoff=Payoff(1, -4)),
         dataclasses.replace(REQUEST, symbols=symbols),
         dataclasses.replace(REQUEST, symbols=moved),
+        dataclasses.replace(REQUEST, search=Search("clip", text="a dog")),
+        dataclasses.replace(REQUEST, search=Search("clip", text="a cat")),
     ]
     keys = {key(REQUEST), key(REQUEST, model="n"), key(REQUEST, server="t"), *map(key, others)}
     assert len(keys) == 3 + len(others)

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import signal
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 
 import eccdata
 from eccdata.errors import EccdataError
+from eccdata.requests import Request, Response
 from eccdata.run import Run
 from eccdata.video.clips import write_clip
 from eccdata.video.preparing import MediaLibrary
@@ -149,6 +150,32 @@ FAULTS: dict[str, tuple[Eyes, str]] = {
         "a whole prompt of",
     ),
 }
+
+
+@dataclass(frozen=True)
+class HalfLook(Eyes):
+    """A system that shows a model the option video alone, twice."""
+
+    async def respond(self, request: Request) -> Response:
+        _, option = request.media
+        sent = replace(request, media=(replace(option, name="main"), option))
+        return replace(await super().respond(sent), sent=sent)
+
+
+def test_what_a_system_sent_instead_is_recorded_and_audited(release: Path, tmp_path: Path) -> None:
+    assert run(release, tmp_path / "run", HalfLook()).complete
+    before = rows(tmp_path / "run")
+    for row in before:
+        main, option = row["media"]
+        assert {**main, "name": "option"} == option
+        assert row["frames_sent"] == 2 * len(option["indices"])
+        assert row["vision_tokens_expected"] == row["vision_tokens_reported"]
+    assert card(tmp_path / "run")["media"]["vision_tokens"] == {"right": 16}
+    # the same from the store, which has nothing of the request
+    assert run(release, tmp_path / "run", HalfLook()).asked == 0
+    assert rows(tmp_path / "run") == before
+    stopped = run(release, tmp_path / "other", HalfLook(takes=lambda frames: 2))
+    assert "The token audit failed at question" in str(stopped.stopped)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
