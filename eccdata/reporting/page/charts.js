@@ -23,8 +23,17 @@ const wholeSpec = (chart, columns) => {
   return {$schema: "https://vega.github.io/schema/vega-lite/v6.json", ...spec, data: {name: "rows"}, datasets: {rows: objects(tableOf(chart.data))}};
 };
 
-// `ast`: expressions are interpreted, for the page forbids itself to run text as code. Errors alone are logged.
-const embed = (element, spec, config) => vegaEmbed(element, spec, {renderer: "svg", ast: true, actions: false, logLevel: 1, config});
+// `ast`: expressions are interpreted, for the page forbids itself to run text as code. Vega-Lite warns, past every
+// setting of Vega-Embed, of much that is meant as it is written; what is wrong is thrown.
+async function embed(element, spec, config) {
+  const {warn} = console;
+  console.warn = () => {};
+  try {
+    return await vegaEmbed(element, spec, {renderer: "svg", ast: true, actions: false, config});
+  } finally {
+    console.warn = warn;
+  }
+}
 
 const PANEL_MARGIN = 70;
 
@@ -58,7 +67,10 @@ async function draw(chart) {
 }
 
 async function drawAll() {
-  for (const chart of page.charts) await draw(chart);
+  for (const chart of page.charts) {
+    await draw(chart);
+    await new Promise(resolve => setTimeout(resolve)); // so that what is pressed meanwhile is heard
+  }
   document.documentElement.dataset.charts = "drawn";
 }
 
