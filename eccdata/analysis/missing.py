@@ -12,49 +12,82 @@ import duckdb
 
 from eccdata.analysis.header import Header
 
-
-def count_asked(connection: duckdb.DuckDBPyConnection, headers: Iterable[Header]) -> None:
-    """Go through the responses once for all tables: make the table `asked`, which `missing` reads.
-
-    It has a row for each combination of what the headers' conditions name, with `responses` and `failures`. A condition
-    that names no column of `responses` fails where it is asked.
-    """
-    there = [name for name, *_ in connection.execute("DESCRIBE responses").fetchall()]
-    named = {"label"}
-    for header in headers:
-        if header.counts_responses:
-            named |= set(re.findall(r"\w+", re.sub(r"'[^']*'", "", header.counts)))
-            named |= {column for expected in header.expects for column in expected}
-    chosen = ", ".join(name for name in there if name in named)
-    connection.execute(
-        f"CREATE TABLE asked AS SELECT {chosen}, count(*) AS responses, count(*) FILTER (failed) AS failures "  # noqa: S608 (columns of ours)
-        "FROM responses GROUP BY ALL"
-    )
+Row = tuple[Any, ...]
 
 
-def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Iterable[str]) -> list[str]:
+class Asked:
+    """What was asked, counted once for the conditions of all tables: going through the responses is what takes long."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, headers: Iterable[Header]) -> None:
+        """Go through the responses.
+
+        They are counted by the columns that the headers name, but for those that have no end of values or cost
+        something to work out: what names such a column is counted when it is asked for.
+
+        Args:
+            connection: One with the view `responses`; gets a table `asked`.
+            headers: Those that will be asked for.
+
+        """
+        self._connection = connection
+        there = {name: kind for name, kind, *_ in connection.execute("DESCRIBE responses").fetchall()}
+        self._dear = {name for name, kind in there.items() if kind in ("DOUBLE", "FLOAT")}
+        self._known: dict[str, list[Row]] = {}
+        named = {"label"}.union(*(_named(header) for header in headers if not self._is_dear(header)))
+        chosen = ", ".join(name for name in there if name in named)
+        connection.execute(
+            f"CREATE TABLE asked AS SELECT {chosen}, count(*) AS responses, count(*) FILTER (failed) AS failures "  # noqa: S608 (columns)
+            "FROM responses GROUP BY ALL"
+        )
+
+    def count(self, header: Header) -> list[Row]:
+        """Give label, the columns that are expected, responses and failures of what the header counts."""
+        chosen = ", ".join(["label", *_expected(header)])
+        source, counted = "asked", "sum(responses)::BIGINT, sum(failures)::BIGINT"
+        if self._is_dear(header):
+            source, counted = "responses", "count(*), count(*) FILTER (failed)"
+        query = (
+            f"SELECT {chosen}, {counted} FROM {source} "  # noqa: S608 (the query's own words)
+            f"WHERE {header.counts} GROUP BY ALL ORDER BY ALL"
+        )
+        if query not in self._known:
+            self._known[query] = self._connection.execute(query).fetchall()
+        return self._known[query]
+
+    def _is_dear(self, header: Header) -> bool:
+        return not self._dear.isdisjoint(_named(header))
+
+
+def _named(header: Header) -> set[str]:
+    """The names in a header's conditions, columns or not."""
+    if not header.counts_responses:
+        return set()
+    return {*re.findall(r"\w+", re.sub(r"'[^']*'", "", header.counts)), *_expected(header)}
+
+
+def _expected(header: Header) -> list[str]:
+    return list(dict.fromkeys(column for expected in header.expects for column in expected))
+
+
+def missing(asked: Asked, header: Header, labels: Iterable[str]) -> list[str]:
     """Look at what a table counts, and say what is not there, one sentence each.
 
     Args:
-        connection: One with the table `asked` (`count_asked`).
+        asked: What was asked.
         header: The table's header.
         labels: The labels that could be in the table.
 
     """
-    columns = list(dict.fromkeys(column for expected in header.expects for column in expected))
-    chosen = ", ".join(["label", *columns])
-    rows = connection.execute(
-        f"SELECT {chosen}, sum(responses)::BIGINT, sum(failures)::BIGINT FROM asked "  # noqa: S608 (the query's own words)
-        f"WHERE {header.counts} GROUP BY ALL ORDER BY ALL"
-    ).fetchall()
+    columns = _expected(header)
+    rows = asked.count(header)
     if not rows:
         return [f"There is nothing to count: it needs {header.needs}."]
     there: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    asked: Counter[str] = Counter()
+    responses: Counter[str] = Counter()
     failed: Counter[str] = Counter()
-    for label, *values, responses, failures in rows:
+    for label, *values, number, failures in rows:
         there[label].add(tuple(map(str, values)))
-        asked[label] += responses
+        responses[label] += number
         failed[label] += failures
     sentences = []
     if absent := sorted(set(labels) - there.keys()):
@@ -68,7 +101,7 @@ def missing(connection: duckdb.DuckDBPyConnection, header: Header, labels: Itera
         if gaps:
             sentences.append(f"{label} was not asked: {'; '.join(gaps)}.")
     sentences += [
-        f"{label}: {failed[label]} of {asked[label]} responses are failures and are left out."
+        f"{label}: {failed[label]} of {responses[label]} responses are failures and are left out."
         for label in there
         if failed[label]
     ]

@@ -6,7 +6,7 @@ import os
 import tempfile
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -91,9 +91,8 @@ def open_views(
     connection = _open(threads, memory_limit)
     try:
         connection.register_filesystem(ReadOnlyFiles(names))
-        listed = ", ".join(f"'{PROTOCOL}://{name}'" for name in names)
-        source = f"read_parquet([{listed}], union_by_name = true)"
-        runs = _look(connection, f"read_parquet([{listed}], union_by_name = true, filename = true)", found)
+        source = parquet_files(enumerate(found))
+        runs = _look(connection, parquet_files(enumerate(found), "filename = true"), found)
         check_identities(runs)
         check_columns(runs)
         runs, apart = label(runs)
@@ -129,6 +128,14 @@ def open_views(
         if run.unasked
     ]
     return Views(connection, tuple(runs), (*left_out, *unfinished, *apart))
+
+
+def parquet_files(runs: Iterable[tuple[int, Run]], *options: str) -> str:
+    """SQL of all rows of some runs, each with its place among all of a connection's."""
+    names = (
+        f"'{PROTOCOL}://{place}/{file}.parquet'" for place, run in runs for file in range(len(run.files))
+    )
+    return f"read_parquet([{', '.join(names)}], {', '.join(['union_by_name = true', *options])})"
 
 
 def _open(threads: int | None, memory_limit: str | None) -> duckdb.DuckDBPyConnection:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from eccdata.analysis import connect
 from eccdata.analysis.header import parse_header
-from eccdata.analysis.missing import count_asked, missing
+from eccdata.analysis.missing import Asked, missing
 from support.results import cell, video_cell, write_run
 
 HEADER = """\
@@ -30,11 +30,28 @@ def test_each_line_of_what_is_expected_stands_by_itself(tmp_path: Path) -> None:
     con = connect([tmp_path])
     try:
         header = parse_header(HEADER, "both")
-        count_asked(con, [header])
-        told = missing(con, header, ["reader", "watcher"])
+        told = missing(Asked(con, [header]), header, ["reader", "watcher"])
     finally:
         con.close()
     assert told == [
         "reader was not asked: config video-sequential and video-spatial.",
         "watcher was not asked: config text, band max; config video-spatial; config video-sequential, length 64.",
     ]
+
+
+def test_conditions_on_what_is_dear_are_counted_too(tmp_path: Path) -> None:
+    questions = cell(["rw"], length=512, probability=[0.5, None]) + cell(
+        ["rx"], length=1024, probability=0.25
+    )
+    write_run(tmp_path / "a", questions, model="m")
+    text = HEADER.replace("length >= 16", "arm = 'none' AND probability > 0.3 OR priced")
+    header, cheap = parse_header(text, "dear"), parse_header(HEADER, "cheap")
+    con = connect([tmp_path])
+    try:
+        asked = Asked(con, [header, cheap])
+        columns = {name for name, *_ in con.execute("DESCRIBE asked").fetchall()}
+        assert columns == {"label", "length", "config", "band", "responses", "failures"}
+        assert asked.count(header) == [("m", "text", 512, "low", 1, 0)]
+        assert asked.count(cheap) == [("m", "text", 512, "low", 2, 0), ("m", "text", 1024, "low", 2, 1)]
+    finally:
+        con.close()

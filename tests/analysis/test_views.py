@@ -141,3 +141,10 @@ def test_what_does_not_fit_in_memory_is_spilled_and_cleared_away(
 def test_settings_that_do_not_fit(results: Path) -> None:
     with pytest.raises(EccdataError, match="cannot be opened"):
         connect([results], memory_limit="a lot")
+
+
+def test_columns_that_no_run_has_are_null(results: Path) -> None:
+    """Those of other protocols of the benchmark, and of systems."""
+    with connect([results]) as con:
+        query = "SELECT DISTINCT variant, clip_id, density_score, answerer, hit, typeof(hit) FROM responses"
+        assert con.execute(query).fetchall() == [(None, None, None, None, None, "BOOLEAN")]
