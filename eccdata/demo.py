@@ -134,7 +134,10 @@ def demo(folder: str | Path, *, progress: Progress | None = None) -> Demo:
 
 
 def _cut(table: TableResult, headings: Mapping[str, tuple[str, ...]]) -> TableResult:
-    """Leave of a table some columns, no notes, of labels the memory's name, of sets of lengths the whole one."""
+    """Leave of a table some columns, of labels the memory's name, of sets of lengths the whole one, and nothing beside.
+
+    That it lacks the paper's models, and memories lack video, is no news here.
+    """
     every = ", ".join(map(str, LENGTHS))
     rows = tuple(
         {**row, "label": row["label"].partition("(")[0]}
@@ -146,4 +149,5 @@ def _cut(table: TableResult, headings: Mapping[str, tuple[str, ...]]) -> TableRe
         for column in table.header.columns
         if column.name in headings
     )
-    return replace(table, rows=rows, header=replace(table.header, columns=columns, rows=("label",), notes=()))
+    header = replace(table.header, columns=columns, rows=("label",), notes=())
+    return replace(table, rows=rows, header=header, missing=(), prints=(), compared=())

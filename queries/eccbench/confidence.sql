@@ -6,22 +6,16 @@
 -- column: label | text | Model
 -- column: lengths | text | L
 -- column: arm | text | Arm
--- column: accuracy | percent | All / acc. %
--- column: ece | fraction | ECE / equal width
--- column: ece_mass | fraction | ECE / equal mass
--- column: overconfidence | signed | Confidence − accuracy / size
--- column: overconfidence_bootstrap | signed | Confidence − accuracy / 95 % interval
--- column: brier | fraction | Brier score / score
--- column: brier_bootstrap | fraction | Brier score / 95 % interval
+-- column: ece | fraction | ECE / width
+-- column: ece_mass | fraction | ECE / mass
 -- column: aurc | fraction | AURC / area
--- column: aurc_excess | fraction | AURC / above oracle
--- column: coverage | fraction | Coverage / it chose
--- column: coverage_best | fraction | Coverage / best
--- column: payoff | signed | Payoff / earned
--- column: payoff_bootstrap | signed | Payoff / 95 % interval
--- column: payoff_best | signed | Payoff / best
--- column: threshold_best | fraction | Confidence to answer at / best
--- column: threshold | fraction | Confidence to answer at / arm's
+-- column: aurc_excess | fraction | AURC / excess
+-- column: brier | fraction | Brier / score
+-- column: brier_bootstrap | fraction | Brier / 95 % interval
+-- column: accuracy | percent | Acc. / %
+-- column: confidence | percent | Conf. / %
+-- column: overconfidence | points | Conf. − acc. / points
+-- column: overconfidence_bootstrap | points | Conf. − acc. / 95 % interval
 -- column: n | integer | n
 -- column: unstated | integer | Without P(yes)
 -- bookkeeping: unstated
@@ -32,10 +26,8 @@
 --   of equal width from 0 to 1, or of equal numbers of answers, where equal confidences stay together. Few answers make
 --   it large by chance. The Brier score is the mean of (P(yes) − 1)² where yes is right and P(yes)² where it is not.
 -- note: AURC is the area under the risk-coverage curve: the share of errors among the most confident k answers, averaged
---   over k = 1 … n, and over all orders of answers of equal confidence. The oracle has all its errors at the end.
--- note: Best is where answering the most confident questions alone would have earned most by the arm's payoff, found on
---   these very questions: what a perfect choice of the threshold would be worth, not what one set beforehand is. 0 is what
---   declining every question earns. The arm's own threshold is λ / (1 + λ).
+--   over k = 1 … n, and over all orders of answers of equal confidence. The excess is what it has above that of an oracle,
+--   which has all its errors at the end. Confidences count as equal where their log-odds agree to 1/1024.
 -- note: Intervals redraw as many streams (or clips) as the cell has, with all their questions, 4,000 times.
 -- note: Rows are every length by itself, and the lengths that the paper pools where all of them are there.
 WITH
@@ -74,26 +66,18 @@ curves AS (
       * CASE
         WHEN ranked.n = 1 THEN 1 / covered::DOUBLE ELSE harmonic(covered) - harmonic(covered - ranked.n)
       END
-    ) / sizes.n) AS aurc,
-    max({
-      points: reward * covered_right - cost * (covered - covered_right), uncovered: -covered, threshold: lowest
-    }) AS best
-  FROM ranked_confidences AS ranked
-  JOIN sizes USING (cell)
-  JOIN confidence_cells USING (cell)
+    ) / sizes.n) AS aurc
+  FROM ranked_confidences AS ranked JOIN sizes USING (cell)
   GROUP BY cell
 ),
 streams AS (
   SELECT
     cell,
     count(*) AS streams,
-    sum(answered)::BIGINT AS answered,
-    sum(points) AS points,
     exact_sum(confidence) AS confidence,
     exact_sum(squared_error) AS squared_error,
     bootstrap_share(confidence - n_right, n) AS overconfidence_bootstrap,
-    bootstrap_share(squared_error, n) AS brier_bootstrap,
-    bootstrap_share(points, n) AS payoff_bootstrap
+    bootstrap_share(squared_error, n) AS brier_bootstrap
   FROM confidence_streams
   WHERE n > 0
   GROUP BY cell
@@ -114,14 +98,7 @@ SELECT
   brier_bootstrap,
   aurc,
   -- all n - n_right errors at the end of the order
-  aurc - (n - n_right - n_right * (harmonic(n::BIGINT) - harmonic(n_right::BIGINT))) / n AS aurc_excess,
-  answered / n AS coverage,
-  CASE WHEN reward IS NULL THEN NULL WHEN best.points > 0 THEN -best.uncovered / n ELSE 0 END AS coverage_best,
-  points / n AS payoff,
-  payoff_bootstrap,
-  CASE WHEN reward IS NOT NULL THEN greatest(best.points, 0) / n END AS payoff_best,
-  CASE WHEN best.points > 0 THEN best.threshold END AS threshold_best,
-  cost / (reward + cost) AS threshold
+  aurc - (n - n_right - n_right * (harmonic(n::BIGINT) - harmonic(n_right::BIGINT))) / n AS aurc_excess
 FROM confidence_cells
 JOIN sizes USING (cell)
 JOIN errors USING (cell)

@@ -10,27 +10,27 @@
 -- column: subset | text | Subset
 -- column: label | text | Model
 -- column: lengths | text | L
--- column: in_figure | text | In the figure
+-- column: payoff_a | signed | B's payoff / of A
+-- column: payoff_b | signed | B's payoff / of B
+-- column: gain | signed | B's payoff / B − A
+-- column: gain_bootstrap | signed | B's payoff / 95 % interval
 -- column: abstained_a | fraction | Abstained / arm A
 -- column: abstained_b | fraction | Abstained / arm B
--- column: kept_accuracy | percent | Arm A's accuracy (%) / kept by B
--- column: declined_accuracy | percent | Arm A's accuracy (%) / declined by B
--- column: payoff_a | signed | Under B's payoff / arm A's responses
--- column: payoff_b | signed | Under B's payoff / arm B's responses
--- column: gain | signed | Gain under B / B − A
--- column: gain_bootstrap | signed | Gain under B / 95 % interval
--- column: payoff_a_under_a | signed | Under A's payoff / arm A's responses
--- column: payoff_b_under_a | signed | Under A's payoff / arm B's responses
--- column: gain_under_a | signed | Gain under A / A − B
--- column: gain_under_a_bootstrap | signed | Gain under A / 95 % interval
+-- column: kept_accuracy | percent | A's acc. % / kept by B
+-- column: declined_accuracy | percent | A's acc. % / declined
+-- column: in_figure | text | In figure
+-- column: payoff_a_under_a | signed | A's payoff / of A
+-- column: payoff_b_under_a | signed | A's payoff / of B
+-- column: gain_under_a | signed | A's payoff / A − B
+-- column: gain_under_a_bootstrap | signed | A's payoff / 95 % interval
 -- column: n | integer | n
 -- column: failed | integer | Failed
 -- column: unmatched | integer | In one arm only
 -- bookkeeping: failed, unmatched
 -- bold: payoff_a, payoff_b
 -- note: Points a question. Under B's payoff: +1 for a right answer, −4 for a wrong one, 0 for declining; under A's: +3,
---   −1 and 0. Declining every question earns 0 under both. A gain is what a model's responses under an arm earn by that
---   arm's payoff above its responses under the other.
+--   −1 and 0. Declining every question earns 0 under both. Of each payoff the difference is what responses of its own arm
+--   earn above those of the other.
 -- note: n counts questions answered or declined under both arms; one that failed under either, or was asked under one
 --   alone, is left out. Arm A's accuracies are over the questions it answered: a model is selective where those that
 --   arm B kept are the ones it got right.

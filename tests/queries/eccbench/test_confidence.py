@@ -40,8 +40,9 @@ def test_by_hand(tmp_path: Path) -> None:
     assert one["aurc"] == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
     assert one["aurc_excess"] == pytest.approx((1 / 2 + 1 / 3) / 4)
     # +3 and −1: 3, 2, 5 and 8 with the first k answered
-    assert (one["coverage"], one["coverage_best"], one["threshold_best"]) == (1, 1, 0.6)
-    assert (one["payoff"], one["payoff_best"], one["threshold"]) == (2, 2, 0.25)
+    best = row(tmp_path, "best-coverage")
+    assert (best["coverage"], best["coverage_best"], best["threshold_best"]) == (1, 1, 0.6)
+    assert (best["payoff"], best["payoff_best"], best["threshold"]) == (2, 2, 0.25)
 
 
 def test_answers_of_equal_confidence_have_no_order(tmp_path: Path) -> None:
@@ -60,6 +61,7 @@ def test_answers_of_equal_confidence_have_no_order(tmp_path: Path) -> None:
     assert len(areas) == 4
     assert one["aurc"] == pytest.approx(float(sum(areas) / len(areas)))
     # +1 and −4: both at 0.8 earn 2, with 0.6 it is 3, and with 0.4 it would be −5
+    one = row(tmp_path, "best-coverage")
     assert (one["payoff_best"], one["coverage_best"], one["threshold_best"]) == (3 / 6, 3 / 6, 0.6)
 
 
@@ -68,6 +70,7 @@ def test_one_confidence_for_all_is_worth_its_error_rate(tmp_path: Path) -> None:
     one = row(tmp_path, "confidence")
     assert one["aurc"] == pytest.approx(1 / 4)
     assert one["ece"] == one["ece_mass"] == pytest.approx(1 / 4)
+    one = row(tmp_path, "best-coverage")
     assert (one["payoff_best"], one["coverage_best"], one["threshold_best"]) == (0, 0, None)
 
 
@@ -75,10 +78,12 @@ def test_a_declined_question_counts_with_the_answer_that_it_favoured(tmp_path: P
     """Questions are no, yes, no, yes: the declined ones favour yes, yes (a tie) and no."""
     stated(tmp_path / "b", ["---r"], [0.7, 0.5, 0.1, 0.9], arm="b")
     one = row(tmp_path, "confidence")
-    assert (one["accuracy"], one["coverage"], one["payoff"]) == (3 / 4, 1 / 4, 1 / 4)
+    assert one["accuracy"] == 3 / 4
     assert one["confidence"] == pytest.approx((0.7 + 0.5 + 0.9 + 0.9) / 4)
     assert one["brier"] == pytest.approx((0.49 + 0.25 + 0.01 + 0.01) / 4)
     # both at 0.9 are right, and answering them is best
+    one = row(tmp_path, "best-coverage")
+    assert (one["coverage"], one["payoff"]) == (1 / 4, 1 / 4)
     assert (one["payoff_best"], one["coverage_best"], one["threshold_best"]) == (2 / 4, 2 / 4, 0.9)
 
 
@@ -92,16 +97,16 @@ def test_an_answer_against_p_yes_has_the_lesser_confidence(tmp_path: Path) -> No
 
 def test_without_a_payoff_none_is_best(tmp_path: Path) -> None:
     stated(tmp_path / "none", ["rw"], [0.1, 0.2])
-    one = row(tmp_path, "confidence")
-    names = ("payoff", "payoff_bootstrap", "payoff_best", "coverage_best", "threshold_best", "threshold")
-    assert [one[name] for name in names] == [None] * 6
+    stated(tmp_path / "b", ["rw"], [0.1, 0.2], arm="b")
+    assert [one["arm"] for one in table(tmp_path, "confidence")] == ["none", "b"]
+    assert [one["arm"] for one in table(tmp_path, "best-coverage")] == ["b"]
 
 
 def test_what_states_nothing_is_told_and_left_out(tmp_path: Path) -> None:
     stated(tmp_path / "a", ["rwx-", "rrmr"], [0.1, 0.8, None, None, 0.3, None, None, 0.9], arm="a")
     one = row(tmp_path, "confidence")
     assert (one["streams"], one["n"], one["unstated"]) == (2, 4, 3)
-    assert one["payoff"] == (3 - 1 + 3 + 3) / 4
+    assert row(tmp_path, "best-coverage")["payoff"] == (3 - 1 + 3 + 3) / 4
     (nothing,) = tables([write_run(tmp_path / "other", cell(["rw"]))], names=["confidence"])
     assert not nothing.made
     assert nothing.error is None
@@ -139,6 +144,8 @@ def test_numpy_finds_the_same(tmp_path: Path, arm: str) -> None:
     grid, free = rng.integers(1, 20, (12, 16)) / 20, rng.random((12, 16))
     p = np.where(rng.random((12, 16)) < 0.7, grid, free)
     truth = np.tile([False, True], (12, 8))
+    # right as often as they are confident
+    p = np.where((p >= 0.5) == (truth ^ (rng.random(p.shape) > np.maximum(p, 1 - p))), p, 1 - p)
     favoured = p >= 0.5
     declined = rng.random(p.shape) < 0.3
     letters = np.where(declined, "-", np.where(favoured == truth, "r", "w"))
@@ -161,20 +168,23 @@ def test_numpy_finds_the_same(tmp_path: Path, arm: str) -> None:
     level = levels(confidence)
     earned = {t: points[level >= t].sum() for t in np.unique(level)} | {math.inf: 0}
     best = max(earned.values())
-    assert one["payoff_best"] == pytest.approx(best / p.size)
+    other = row(tmp_path, "best-coverage")
+    assert other["payoff_best"] == pytest.approx(best / p.size)
     threshold = max(t for t, value in earned.items() if value == best)
-    assert one["coverage_best"] == pytest.approx((level >= threshold).mean())
-    assert one["payoff"] == pytest.approx(points[~declined].sum() / p.size)
+    assert other["coverage_best"] == pytest.approx((level >= threshold).mean())
+    assert other["threshold_best"] == pytest.approx(confidence[level >= threshold].min())
+    assert other["coverage"] == pytest.approx((~declined).mean())
+    assert other["payoff"] == pytest.approx(points[~declined].sum() / p.size)
 
     n = [16] * 12
-    for name, sums in (
-        ("overconfidence", (confidence - right).sum(axis=1)),
-        ("brier", ((p - truth) ** 2).sum(axis=1)),
-        ("payoff", np.where(declined, 0, points).sum(axis=1)),
+    for found, name, sums in (
+        (one, "overconfidence", (confidence - right).sum(axis=1)),
+        (one, "brier", ((p - truth) ** 2).sum(axis=1)),
+        (other, "payoff", np.where(declined, 0, points).sum(axis=1)),
     ):
-        assert one[name] == pytest.approx(sums.sum() / p.size, abs=1e-9)
+        assert found[name] == pytest.approx(sums.sum() / p.size, abs=1e-9)
         expected = interval(replicates(lambda totals: totals[0] / totals[1], sums, n))
-        assert one[f"{name}_bootstrap"] == pytest.approx(expected, abs=1e-9)
+        assert found[f"{name}_bootstrap"] == pytest.approx(expected, abs=1e-9)
 
 
 def error(bins: Any, confidence: Any, right: Any) -> float:
@@ -217,6 +227,7 @@ def test_certainty_can_be_right_and_wrong(tmp_path: Path) -> None:
     one = row(tmp_path, "confidence")
     assert (one["confidence"], one["ece"], one["aurc"]) == (1, pytest.approx(1 / 4), pytest.approx(1 / 4))
     # all of them are of one confidence, and together they earn −1
+    one = row(tmp_path, "best-coverage")
     assert (one["payoff_best"], one["coverage_best"]) == (0, 0)
 
 
@@ -258,7 +269,7 @@ def test_a_risk_coverage_curve_is_thinned_and_true(tmp_path: Path, answers: int)
         assert point["risk"] == pytest.approx(1 - right[chosen].mean())
         assert point["risk_oracle"] == pytest.approx(max(0, chosen.sum() - right.sum()) / chosen.sum())
         assert point["payoff"] == pytest.approx(np.where(right, 1, -4)[chosen].sum() / answers)
-    best = row(tmp_path, "confidence")["payoff_best"]
+    best = row(tmp_path, "best-coverage")["payoff_best"]
     assert best >= max(0, *(point["payoff"] for point in curve)) - 1e-12
 
 
@@ -268,7 +279,7 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
         letters = rng.choice(["r", "w", "-"], 1600)
         outcomes = ["".join(letters[i : i + 16]) for i in range(0, 1600, 16)]
         write_run(tmp_path / arm, cell(outcomes, probability=rng.random(1600).tolist()), arm=arm, parts=8)
-    names = ["confidence", "reliability", "risk-coverage"]
+    names = ["best-coverage", "confidence", "reliability", "risk-coverage"]
     one, four = (tables([tmp_path], names=names, threads=threads) for threads in (1, 4))
     assert [each.rows for each in one] == [each.rows for each in four]
     assert all(each.made for each in one)
