@@ -88,7 +88,8 @@ def priced_columns(there: Collection[str]) -> str:
         Expressions, separated by commas: `input_tokens` (N: the prompt's tokens as the server counts them, those of
         vision among them), `answer_tokens` (T_ans), `flops_write` (tower, connector and prefill), `flops_read`
         (decode) and `flops` (both: one question a stream); each is null where it is not known, and never 0. `priced`
-        says whether `flops` is known.
+        says whether the model has a price and its tokens were told, or the system states its own: all that `flops`
+        takes but clips that some rule speaks of.
 
     """
 
@@ -116,9 +117,11 @@ def priced_columns(there: Collection[str]) -> str:
     own = {name: f"{of(name, 'DOUBLE')}::DOUBLE" for name in OWN}
     write = f"coalesce({own['flops_write']}, {looked} + prefill({b}, of_run.a, {n}))"
     read = f"coalesce({own['flops_read']}, decode({b}, of_run.a, of_run.f_voc, {n}, {t}))"
+    stated = " AND ".join(f"{value} IS NOT NULL" for value in own.values())
+    counted = f"{n} IS NOT NULL AND {of('completion_tokens', 'INTEGER')} IS NOT NULL"
     return (
         f"{n} AS input_tokens, {t} AS answer_tokens, {write} AS flops_write, {read} AS flops_read, "
-        f"{write} + {read} AS flops, ({write} + {read}) IS NOT NULL AS priced"
+        f"{write} + {read} AS flops, (of_run.priced_as IS NOT NULL AND {counted}) OR ({stated}) AS priced"
     )
 
 

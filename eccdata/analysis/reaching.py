@@ -17,6 +17,7 @@ share of the redraws that reach the target at all (`low_reached`, `max_reached`)
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import duckdb
@@ -25,12 +26,20 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from numpy.typing import NDArray
 
-from eccdata.analysis.bootstrap import MIDDLE, REPLICATES, redrawn_totals
+from eccdata.analysis.bootstrap import MIDDLE, REPLICATES, weights
 
 Floats = NDArray[np.float64]
 
-SLACK = 1e-9
-"""An accuracy that falls short of a target by no more than a rounding reaches it."""
+SLACK = 1e-6
+"""An accuracy that falls short of a target by no more than roundings in single precision do reaches it."""
+EXACT = 1 << 24
+"""Up to here single precision holds every whole number."""
+KEPT = 1 << 12
+"""Weights of at most so many streams are kept for the next cell, which mostly has as many."""
+TOGETHER = 1 << 22
+"""How many numbers are in memory together."""
+AT_ONCE = 1 << 16
+"""How many numbers are compared together: few enough to stay in a processor's cache."""
 
 _ENTRIES = "STRUCT(stream UBIGINT, part INTEGER, flops DOUBLE, correct DOUBLE, n DOUBLE)[]"
 _INTERVALS = ("low_flops", "max_flops", "saved")
@@ -72,17 +81,16 @@ def budgets(
         correct: [entries], how many of its questions are answered correctly.
         n: [entries], how many there are.
         targets: [targets], shares.
-        key: As in `eccdata.analysis.bootstrap.redrawn_totals`.
+        key: As in `eccdata.analysis.bootstrap.weights`.
 
     Returns:
         [replicates, targets] in FLOPs; infinite where the target is not reached, all NaN for fewer than two streams.
 
     """
-    found = np.full((REPLICATES, len(targets)), np.nan)
     names, row = np.unique(streams, return_inverse=True)
     costs, column = np.unique(flops, return_inverse=True)
     if len(names) < 2:
-        return found
+        return np.full((REPLICATES, len(targets)), np.nan)
     counts = []
     for part in np.unique(parts):
         of = parts == part
@@ -91,18 +99,49 @@ def budgets(
         np.add.at(asked, row[of], n[of])
         counts += [np.cumsum(right, axis=1), asked[:, None]]
     whole = np.concatenate(counts, axis=1)
-    totals = redrawn_totals(whole[np.lexsort(whole.T[::-1])], key)
-    accuracy = np.zeros((REPLICATES, len(costs)))
-    width = len(costs) + 1
-    for start in range(0, totals.shape[1], width):
-        asked = totals[:, start + width - 1]
-        share = totals[:, start : start + width - 1] / np.where(asked > 0, asked, np.nan)[:, None]
-        accuracy += share * width / totals.shape[1]
-    for place, target in enumerate(targets):
-        enough = accuracy >= target - SLACK
-        found[:, place] = np.where(enough[:, -1], costs[enough.argmax(axis=1)], np.inf)
-    found[np.isnan(accuracy[:, -1])] = np.nan
+    found = _first_enough(whole[np.lexsort(whole.T[::-1])], len(costs), targets - SLACK, key)
+    return np.append(costs, [np.inf, np.nan])[found]
+
+
+def _first_enough(counts: Floats, width: int, targets: Floats, key: int) -> NDArray[np.int64]:
+    """Find the first of `width` budgets that reaches each target: `width` if none does, one more if it is undefined.
+
+    Args:
+        counts: [streams, parts × (width + 1)], of each part what is right within each budget, and what was asked.
+        width: How many budgets there are.
+        targets: [targets].
+        key: As in `eccdata.analysis.bootstrap.weights`.
+
+    """
+    exact = counts.max() * len(counts) < EXACT
+    held = np.ascontiguousarray(counts, np.float32 if exact else np.float64)
+    parts = counts.shape[1] // (width + 1)
+    drawn = _kept_weights(len(counts), key) if len(counts) <= KEPT else weights(len(counts), key)
+    found = np.empty((REPLICATES, len(targets)), np.int64)
+    together = max(1, TOGETHER // (len(counts) + counts.shape[1]))
+    step = max(1, AT_ONCE // counts.shape[1])
+    for begin in range(0, REPLICATES, together):
+        totals = (drawn[begin : begin + together].astype(held.dtype) @ held).reshape(-1, parts, width + 1)
+        for start in range(0, len(totals), step):
+            some = totals[start : start + step]
+            right, asked = some[:, :, :width], some[:, :, width]
+            if parts == 1:  # the same without a division for each budget
+                share, whole = right[:, 0], asked
+            else:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    share = (right / asked[:, :, None]).mean(axis=1)
+                whole = np.ones_like(asked[:, :1])
+            here = found[begin + start : begin + start + len(some)]
+            for place, target in enumerate(targets):
+                enough = share >= float(target) * whole
+                here[:, place] = np.where(enough[:, -1], enough.argmax(axis=1), width)
+            here[(asked == 0).any(axis=1)] = width + 1
     return found
+
+
+@lru_cache(maxsize=4)
+def _kept_weights(streams: int, key: int) -> NDArray[np.uint8]:
+    return weights(streams, key)
 
 
 def _bootstrap_reach(low: pa.ChunkedArray, high: pa.ChunkedArray, targets: pa.ChunkedArray) -> pa.Array:

@@ -2,7 +2,7 @@
 -- paper: Efficiency (Section 3), 4.2.1 and Figures 3, 4 and 5, every length
 -- needs: a run on text, synthetic video or natural video under arm none, of a model that has a price in FLOPs
 -- counts: benchmark = 'eccbench' AND arm = 'none' AND config IN ('text', 'video-sequential', 'video-spatial', 'natural')
---   AND flops IS NOT NULL
+--   AND priced
 -- rows: label, subset, length, target
 -- column: label | text | Model
 -- column: subset | text | Subset

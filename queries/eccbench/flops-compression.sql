@@ -2,7 +2,7 @@
 -- paper: Equation 2, Figures 3, 4 and 5, every length
 -- needs: a run on text, synthetic video or natural video, both bands, under arm none, of a model that has a price in FLOPs
 -- counts: benchmark = 'eccbench' AND arm = 'none' AND config IN ('text', 'video-sequential', 'video-spatial', 'natural')
---   AND flops IS NOT NULL
+--   AND priced
 -- shown: no
 -- rows: label, subset, length, budget
 -- column: label | text | Model

@@ -2,7 +2,7 @@
 -- paper: Figure 5
 -- needs: a run on natural built with its densities measured (density=true) under arm none, of a model that has a price in FLOPs
 -- counts: benchmark = 'eccbench' AND arm = 'none' AND config = 'natural'
---   AND length IN (64, 128, 512, 1024) AND flops IS NOT NULL
+--   AND length IN (64, 128, 512, 1024) AND priced
 -- expects: length = 64, 128, 512, 1024; density_band = low, high
 -- shown: no
 -- rows: label, length, band

@@ -2,7 +2,7 @@
 -- paper: Figure 3
 -- needs: a run on text at L = 512 or 1024 under arm none, of a model that has a price in FLOPs
 -- counts: benchmark = 'eccbench' AND arm = 'none' AND config = 'text'
---   AND length IN (512, 1024) AND flops IS NOT NULL
+--   AND length IN (512, 1024) AND priced
 -- expects: length = 512, 1024; band = low, max
 -- shown: no
 -- rows: label, length, band

@@ -2,7 +2,7 @@
 -- paper: Figure 4
 -- needs: runs on both variants of synthetic video at L = 16 or 64 under arm none, of a model that has a price in FLOPs
 -- counts: benchmark = 'eccbench' AND arm = 'none' AND config IN ('video-sequential', 'video-spatial')
---   AND length IN (16, 64) AND flops IS NOT NULL
+--   AND length IN (16, 64) AND priced
 -- expects: config = video-sequential, video-spatial; length = 16, 64; band = low, max
 -- shown: no
 -- rows: label, length, band

@@ -42,7 +42,7 @@ def by_hand(cell: Sequence[Entry], drawn: NDArray[np.uint8], target: float) -> f
                 int(drawn[stream]) * correct for stream, _, flops, correct, _ in of if flops <= budget
             )
             shares.append(right / asked if asked else np.nan)
-        if np.mean(shares) >= target - 1e-9:
+        if np.mean(shares) >= target - 1e-6:
             return budget
     return np.nan if np.isnan(shares).any() else np.inf
 

@@ -66,6 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, TableResult]:
     )
     write_run(folder / "natural", natural, model="M", config="natural", protocol="natural")
     write_run(folder / "unpriced", cell(["rr"]), model="nobody's")
+    write_run(folder / "untold", cell(["rr"]), model="Qwen3-VL (8B)")
     return {table.name: table for table in tables([folder], names=TABLES)}
 
 
@@ -86,7 +87,7 @@ def test_a_curve_by_hand(made: Mapping[str, TableResult]) -> None:
     assert [row["spent"] for row in rows] == [1 / 4, 2 / 4, 3 / 4, 1]
     assert [row["is_end"] for row in rows] == [False, False, False, True]
     assert {(row["n"], row["unpriced"]) for row in rows} == {(4, 1)}
-    assert "Not in it at all: nobody's. It needs" in " ".join(table.missing)
+    assert "Not in it at all: Qwen3-VL (8B) and nobody's. It needs" in " ".join(table.missing)
     assert "of a model that has a price in FLOPs." in " ".join(table.missing)
 
 
