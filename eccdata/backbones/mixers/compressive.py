@@ -89,8 +89,8 @@ class CompressiveAttention(Mixer[Compressed]):
         self.out = linear(width, width)
         self.compress_1 = nn.Conv1d(width, width, compression_1, stride=compression_1)
         self.compress_2 = nn.Conv1d(width, width, compression_2, stride=compression_2)
-        self.memory = 1 + slots_2 + slots_1 + block
-        self.distances = nn.Parameter(torch.randn(heads, self.memory + block, width // heads) * 0.02)
+        reach = 1 + slots_2 + slots_1 + 2 * block
+        self.distances = nn.Parameter(torch.randn(heads, reach, width // heads) * 0.02)
         self.long_term_kv = linear(width, 2 * width)
         self.long_term_gru = nn.GRUCell(width, width)
 
@@ -139,8 +139,8 @@ class CompressiveAttention(Mixer[Compressed]):
         """Move on by a number of full blocks.
 
         Returns:
-            The memories after; keys and values [B, N, 193, 2D] of those each of the N blocks sees, the last being the
-            open one's where it has tokens; and bool [N, 193], which of the slots are filled.
+            The memories after; keys and values [B, N, M, 2D] of those each of the N blocks sees, the last being the
+            open one's where it has tokens, with M at most 193; and bool [N, M], which of the slots are filled.
 
         """
         seen = torch.arange(blocks + bool(rest), device=tokens.kv.device)  # full blocks before each
@@ -165,7 +165,8 @@ class CompressiveAttention(Mixer[Compressed]):
         long_count = before.long_term.content.shape[1] + lost_then // self.per_block[1]
 
         windows = [
-            _windows(kept.kv, count, size)
+            # no columns for slots that no block has yet: short streams have few
+            _windows(kept.kv, count, min(size, kept.kv.shape[1]))
             for kept, count, size in (
                 (long_term, long_count, 1),
                 (second, second_count, self.sizes[1]),
@@ -203,8 +204,8 @@ class CompressiveAttention(Mixer[Compressed]):
 
         Args:
             queries: [B, N, R, D], the tokens from `offset` on of each block.
-            kv: [B, N, 193 + offset + R, 2D].
-            known: bool [N, 193].
+            kv: [B, N, M + offset + R, 2D], memories first, the nearest last.
+            known: bool [N, M].
             offset: The place of the first query in its block.
 
         Returns:
@@ -217,7 +218,7 @@ class CompressiveAttention(Mixer[Compressed]):
         rows, columns = q.shape[3], k.shape[3]
         by_distance = q @ self.distances[:, :columns].flip(1).to(q.dtype).mT
         scores = (q @ k.mT + _shift(by_distance)) * q.shape[-1] ** -0.5
-        own = torch.ones(rows, columns - self.memory, dtype=torch.bool, device=q.device).tril(offset)
+        own = torch.ones(rows, columns - known.shape[1], dtype=torch.bool, device=q.device).tril(offset)
         known = torch.cat([known[:, None].expand(-1, rows, -1), own.expand(len(known), -1, -1)], -1)
         weights = scores.masked_fill(~known[:, None], -torch.inf).softmax(-1)
         return (weights.to(v.dtype) @ v).transpose(2, 3).flatten(-2)

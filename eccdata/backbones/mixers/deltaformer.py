@@ -13,7 +13,7 @@ from ..layers import RMSNorm, linear, merge_heads, rotary, split_heads
 from ..recurrences.chunks import full_precision
 from .attention import attention_read, causal_attention
 
-PIECE = 256
+PIECE = 128
 """Tokens whose corrections are solved for together. Each piece needs those before it."""
 
 
