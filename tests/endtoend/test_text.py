@@ -23,6 +23,7 @@ import polars as pl
 import pytest
 
 import eccdata
+from eccdata.analysis import connect
 from eccdata.evaluators.eccbench.prompts import TEXT
 from eccdata.store import Store
 from support.sglang_environment import Environment
@@ -165,6 +166,13 @@ def test_what_smollm2_says_is_what_the_tables_count(
     assert any(
         path.suffix == ".csv" and "smollm2" in path.read_text() for path in (tmp_path / "tables").rglob("*")
     ), tables
+    # nobody has declared what it costs: that follows from the checkpoint that the server names
+    b, a = 2 * 30 * (2 * 576**2 + 2 * 576 * 192 + 3 * 576 * 1536), 4 * 30 * 576
+    with connect([asking.out]) as connection:
+        costs = connection.execute("SELECT prompt_tokens, flops_write, flops_read FROM responses").fetchall()
+    for n, write, read in costs:
+        assert write == pytest.approx(b * n + a * n * (n + 1) / 2)
+        assert 0 < read < write
     # nothing is asked again, and the key that SGLang itself tells to everybody who asks is nowhere
     before = sglang_server.chats()
     assert asking.run()[0] == 0
