@@ -2,6 +2,11 @@
 
 Everything is worked out by the query that reads it: from a small table of a price per run, and from the clips that a
 response was shown, by a function that works out each shape of clips once.
+
+N is the server's own count of the prompt, in which its vision tokens are. Tower and connector are priced by the clips
+that were sent and the rules by which the audit expects their tokens, limits on pixels included; where the server
+counts other tokens than these rules (a run that went on all the same), in proportion to its count, which is exact for
+a server that took other frames of the same size. What a system states of its own price goes before all of it.
 """
 
 from __future__ import annotations

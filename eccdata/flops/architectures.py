@@ -275,8 +275,7 @@ def declared(file: Path | None = None) -> tuple[Architecture, ...]:
     """A user's own declarations; none where there is no file.
 
     Raises:
-        EccdataError: The file cannot be read, naming each thing that is wrong in it; or $ECCDATA_ARCHITECTURES names
-            a file that is not there.
+        EccdataError: The file cannot be read, or naming each thing that is wrong in it.
 
     """
     path = file or user_file()
