@@ -1,4 +1,4 @@
-"""Who answers: served models, reference memories, and later retrieval and trained backbones."""
+"""Who answers: served models, reference memories, retrieval, trained backbones."""
 
 from __future__ import annotations
 
