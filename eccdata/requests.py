@@ -160,7 +160,8 @@ class Response:
         video_tokens: Prompt tokens that stand for videos, where told.
         token_limit: The limit that was really in force: `decoding.max_tokens`, or less where the model's
             context leaves less room.
-        probability: The probability of "yes" that the system states, where it states one.
+        probability: The probability of "yes" that the system states, where it states one; of a served model what yes
+            got beside no, whatever an abstention got.
         option_probabilities: What the model gave each option at the place where the reply commits itself, by meaning
             (`yes`, `no`, `abstain`), where the server tells; they add up to 1 at most.
         details: What the system has to tell of how it answered: values of its own columns in the results

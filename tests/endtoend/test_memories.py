@@ -124,3 +124,36 @@ def test_a_calibrated_memory_declines_what_it_forgot_when_errors_cost(tables: Ta
         assert paid["payoff_b"] > paid["payoff_a"]
     assert one(tables["calibration"], label="chance(seed=0)", lengths=lengths)["coverage_b"] == 0
     assert one(tables["calibration"], label="exact", lengths=lengths)["coverage_b"] == 1
+
+
+@pytest.mark.parametrize("arm", ["none", "a", "b"])
+def test_memories_know_how_sure_they_may_be(tables: Tables, arm: str) -> None:
+    """They reckon with streams that never repeat themselves. Half of these do, where what a memory has lost is seldom
+    what it does not have: it is right more often than it says, and never less."""
+
+    def cell(table: str, label: str) -> Mapping[str, Any]:
+        return one(tables[table], label=label, lengths="512, 1024", arm=arm)
+
+    exact, chance = cell("confidence", "exact"), cell("confidence", "chance(seed=0)")
+    assert [exact[name] for name in ("ece", "ece_mass", "brier", "aurc", "aurc_excess")] == [0] * 5
+    for name in ("ece", "ece_mass"):
+        assert chance[name] == pytest.approx(abs(chance["accuracy"] - 0.5))
+    assert chance["brier"] == 0.25
+    assert chance["aurc"] == pytest.approx(1 - chance["accuracy"])
+    for label in (WINDOW, LEMPEL_ZIV):
+        memory = cell("confidence", label)
+        assert memory["unstated"] == 0
+        assert memory["ece"] < 0.1
+        assert memory["overconfidence_bootstrap"]["high"] < 0
+        # sure where it holds the place, and unsure where it may not: better than not telling the two apart
+        assert memory["aurc"] < 0.5 * (1 - memory["accuracy"])
+        if arm != "none":
+            # so a lower threshold than the arm's would have earned somewhat more, and covered more
+            best = cell("best-coverage", label)
+            assert best["payoff_best"] - 0.1 <= best["payoff"] <= best["payoff_best"] + 1e-9
+            assert best["coverage"] <= best["coverage_best"]
+    if arm == "b":
+        best = cell("best-coverage", "exact")
+        assert (best["payoff"], best["coverage_best"], best["payoff_best"]) == (1, 1, 1)
+        best = cell("best-coverage", "chance(seed=0)")
+        assert best["coverage"] == best["payoff"] == 0

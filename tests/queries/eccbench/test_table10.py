@@ -125,6 +125,15 @@ def test_rows_come_out_as_they_are_printed(tmp_path: Path) -> None:
     ]
     for row in chosen:
         assert row in found
+    # and the table says so itself: p-values stand beside, without an interval to be held against
+    beside = [
+        (name, value.differs)
+        for one, cells in zip(made.rows, made.prints, strict=True)
+        for name, value in cells.items()
+        if any(row["label"] == one["label"] and row["subset"] == one["subset"] for row in chosen)
+    ]
+    assert {differs for name, differs in beside if name != "gap_p"} == {False}
+    assert {differs for name, differs in beside if name == "gap_p"} == {None}
 
 
 def _replies(*split: int) -> tuple[str, str]:
