@@ -150,10 +150,12 @@ class Backbone:
         device = self.device
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
+        from safetensors import SafetensorError
+
         try:
             with quiet_transformers():
                 return architecture.from_pretrained(self._folder).to(device).eval()
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
             raise problem(
                 f"backbone cannot load {self.checkpoint} onto {device}: {str(error).splitlines()[0]}",
                 remedy="Give a folder that `eccdata train` or save_pretrained wrote, and a device that is there.",

@@ -23,7 +23,8 @@ def test_a_batch_has_what_the_rows_say() -> None:
         queries = plain[index]["queries"]
         assert batch.labels[number].tolist() == [int(query["answer"] == "yes") for query in queries]
         assert [
-            [symbol for symbol in candidate if symbol != 16] for candidate in batch.candidates[number].tolist()
+            [symbol for symbol in candidate if symbol != 16]
+            for candidate in batch.candidates[number].tolist()
         ] == [query["candidate"] for query in queries]
     padding = batch.candidates == 16
     assert (np.diff(padding.astype(int), axis=-1) <= 0).all(), "padding stands in front"

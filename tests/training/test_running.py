@@ -18,7 +18,15 @@ from eccdata.backbones import MemoryBackbone
 from eccdata.backbones.settings import SLUGS
 from eccdata.errors import EccdataError
 from eccdata.training import train
-from eccdata.training.folders import BEST, CARD, CHECKPOINTS, CURVE, SELECTION, run_folder, selected_checkpoint
+from eccdata.training.folders import (
+    BEST,
+    CARD,
+    CHECKPOINTS,
+    CURVE,
+    SELECTION,
+    run_folder,
+    selected_checkpoint,
+)
 
 TINY: dict[str, Any] = {"layers": 1, "batch_size": 16, "epochs": 2}
 
@@ -206,7 +214,7 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(release: Path, tmp
         tiny(release, tmp_path / "foreign")
     with pytest.raises(EccdataError, match=r"There are configurations 1 to 4[\s\S]*- 5"):
         tiny(release, tmp_path / "new", numbers=[5])
-    with pytest.raises(EccdataError, match="epoch: no such setting .did you mean epochs"):
+    with pytest.raises(EccdataError, match=r"epoch: no such setting \(did you mean epochs"):
         tiny(release, tmp_path / "new", settings={"epoch": 3})
     with pytest.raises(EccdataError, match="hours=0"):
         tiny(release, tmp_path / "new", hours=0)

@@ -9,7 +9,9 @@ from eccdata.training.settings import CONFIGURATIONS, TrainingSettings, configur
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_each_architecture_has_four_configurations_within_what_the_paper_prints(name: str, width: int) -> None:
+def test_each_architecture_has_four_configurations_within_what_the_paper_prints(
+    name: str, width: int
+) -> None:
     declared = configurations(name, width)
     assert len(declared) == CONFIGURATIONS
     assert len({tuple(sorted(one.items())) for one in declared}) == CONFIGURATIONS
