@@ -5,14 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
+from huggingface_hub import CommitOperationAdd, ModelCard
 from torch import Tensor
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves
 from transformers import AutoConfig, AutoModel, Mamba2Config
 from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
+from transformers.utils import hub
 
 import eccdata.backbones
 from eccdata.backbones import BackboneConfig, MemoryBackbone, right_aligned
@@ -72,6 +75,27 @@ def test_transformers_finds_the_model_by_its_type(tmp_path: Path) -> None:
     made("GRU").save_pretrained(tmp_path)
     assert isinstance(AutoConfig.from_pretrained(tmp_path), BackboneConfig)
     assert isinstance(AutoModel.from_pretrained(tmp_path), MemoryBackbone)
+
+
+def test_pushes_what_loads_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a Hub that keeps what it is sent."""
+
+    class Hub:
+        def create_repo(self, repo_id: str, **_: object) -> SimpleNamespace:
+            return SimpleNamespace(repo_id=repo_id)
+
+        def create_commit(self, operations: list[CommitOperationAdd], **_: object) -> None:
+            for operation in operations:
+                with operation.as_file() as content:
+                    (tmp_path / operation.path_in_repo).write_bytes(content.read())
+
+    monkeypatch.setattr(hub, "hf_api", Hub)
+    monkeypatch.setattr(hub, "create_and_tag_model_card", lambda *_, **__: ModelCard("# A memory"))
+    model = made("GRU")
+    model.push_to_hub("somebody/memory")
+    assert {path.name for path in tmp_path.iterdir()} == {"README.md", "config.json", "model.safetensors"}
+    again = MemoryBackbone.from_pretrained(tmp_path)
+    assert all(torch.equal(value, again.state_dict()[key]) for key, value in model.state_dict().items())
 
 
 def test_a_checkpoint_without_all_weights_is_not_loaded(tmp_path: Path) -> None:
