@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -63,6 +63,7 @@ def test_letters_on_belts_are_copied_in_whatever_layout(
     assert read_video(content).events.tolist() == chosen.tolist()
 
 
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=4))
 def test_a_part_of_letters_is_the_part_whatever_its_place(sizes: list[int]) -> None:
     numbers = np.random.default_rng(sum(sizes)).integers(0, 48, sum(sizes) + len(sizes))
