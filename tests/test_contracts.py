@@ -187,7 +187,7 @@ def test_system_says_what_it_is(name: str) -> None:
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of two memories, and made-up ones of a model that sees and has a price: something for every table."""
     folder = tmp_path_factory.mktemp("study")
-    write_study(folder / "results" / "model")
+    write_study(folder / "results")
     for config, lengths in (("text", (8, 512, 1024)), ("easyhuman-text", (256, 1024))):
         release = folder / config
         settings = {"lengths": lengths, "streams": 4}

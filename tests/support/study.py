@@ -12,12 +12,13 @@ from support.retrieved import costs, write_retrieval
 MODEL = "Qwen3-VL (8B)"
 STRUCTURES = ("repeating-pattern", "counting-disruption")
 VARIANTS = ("sequential", "spatial")
+SMALL = (("backbone", "RetNet, D=64"), ("bag", "bag(k=1)"), ("bag", "bag(k=2)"))
 # three streams of four questions in the regular band, three in the other
 LOW, HIGH = ["rrrw", "rr-w", "rrrr"], ["rrww", "w-ww", "rwrw"]
 
 
 def write_study(folder: Path, model: str = MODEL) -> Path:
-    """Write the runs of one model below `folder`, and of retrieval that lets it answer, and give it back."""
+    """Write the runs of one model, of retrieval that lets it answer, and of small memories, and give `folder` back."""
     for arm in ("none", "a", "b"):
         for config, protocol, questions in _configurations():
             for place, question in enumerate(questions):
@@ -27,14 +28,35 @@ def write_study(folder: Path, model: str = MODEL) -> Path:
             )
     searched = clip_cell(LOW, band="low", length=64, scores=[0.03] * len(LOW), **costs(430, 0.6, 18))
     write_retrieval(folder / "retrieval", searched, answerer=model, protocol="natural", config="natural")
+    for system, memory in SMALL:
+        tokens = [
+            question
+            for band, streams in (("low", LOW), ("max", HIGH))
+            for question in cell(
+                streams,
+                length=2048,
+                band=band,
+                prefix="tokens",
+                flops_write=8e8,
+                flops_read=2e6,
+                **_sure(streams),
+            )
+        ]
+        write_run(folder / memory, tokens, model=memory, system=system, config="tokens")
     return folder
+
+
+def _sure(streams: list[str]) -> dict[str, list[float]]:
+    """P(yes) of each question, low where the answer is no and high where it is yes, some surer than others."""
+    places = range(sum(map(len, streams)))
+    return {"probability": [(0.1, 0.8, 0.3, 0.6, 0.2, 0.9)[place % 6] for place in places]}
 
 
 def _configurations() -> list[tuple[str, str, list[dict[str, Any]]]]:
     text = [
         question
         for length, (band, streams) in product((8, 512, 1024), (("low", LOW), ("max", HIGH)))
-        for question in cell(streams, length=length, band=band)
+        for question in cell(streams, length=length, band=band, **_sure(streams))
     ]
     human = [
         question
