@@ -31,14 +31,15 @@ What to mind:
 - Neither order of rows nor number of threads matters: streams are put in the order of their counts.
 - Redraws in which the statistic is undefined (a denominator of 0) are left out. A cell of fewer than two streams has
   no interval (NULL), nor has one with a NULL among its counts.
-- Memory is bounded, some tens of megabytes beside the counts themselves, whatever the number of cells or streams.
+- Memory is bounded: a quarter of a gigabyte at most beside the counts themselves, however many cells or streams.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
-from functools import lru_cache
 from importlib.resources import files
+from threading import Lock
 
 import duckdb
 import numpy as np
@@ -60,6 +61,8 @@ _KEPT = 1 << 25
 """Weights of at most so many numbers, a byte each, are kept for the next call."""
 _DEARER = 8
 """How much more it takes to draw how often a kind of stream comes than to draw one stream."""
+_ROOM = 1 << 27
+"""How many of those are kept in all."""
 _EXACT = 1 << 24
 """Up to here single precision holds every whole number."""
 
@@ -127,9 +130,25 @@ def _some_weights(streams: int, key: int) -> Iterator[NDArray[np.uint8]]:
     yield from (whole[start : start + step] for start in range(0, REPLICATES, step))
 
 
-@lru_cache(maxsize=4)
-def _kept_weights(streams: int, key: int) -> NDArray[np.uint8]:
-    return weights(streams, key)
+class _Kept:
+    """The weights that were asked for last, as many as there is room for."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[int, int], NDArray[np.uint8]] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, streams: int, key: int) -> NDArray[np.uint8]:
+        with self._lock:
+            found = self._found.pop((streams, key), None)
+            if found is None:
+                found = weights(streams, key)
+            self._found[streams, key] = found
+            while sum(each.size for each in self._found.values()) > _ROOM:
+                self._found.popitem(last=False)
+            return found
+
+
+_kept_weights = _Kept()
 
 
 def _weights(streams: int, key: int) -> Iterator[NDArray[np.uint8]]:
@@ -267,26 +286,34 @@ def _totals(lists: pa.ChunkedArray, keys: pa.ChunkedArray) -> pa.Array:
     rows = whole.flatten()
     widths = rows.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     values = rows.flatten().to_numpy(zero_copy_only=False)
+    alike: dict[tuple[int, int, int], dict[int, Floats]] = {}
     row, value = 0, 0
-    totals, sizes, known = [], [], []
-    for length, key in zip(lengths.tolist(), keys.to_numpy().tolist(), strict=True):
+    for cell, (length, key) in enumerate(zip(lengths.tolist(), keys.to_numpy().tolist(), strict=True)):
         width = int(widths[row]) if length else 0
-        uneven = (widths[row : row + length] != width).any()
+        even = (widths[row : row + length] == width).all()
         held = int(widths[row : row + length].sum())
         counts = values[value : value + held]
         row, value = row + length, value + held
-        usable = length > 1 and not uneven and not np.isnan(counts).any()
-        if usable:
+        if length > 1 and even and not np.isnan(counts).any():
             ordered = _in_order(np.zeros(length, np.int64), counts.reshape(length, width))
-            totals.append(redrawn_totals(ordered, key).T.ravel())
-        sizes.append(width if usable else 0)
-        known.append(usable)
+            alike.setdefault((length, width, key), {})[cell] = ordered
+    totals: list[Floats | None] = [None] * len(lengths)
+    for (length, width, key), cells in alike.items():
+        step = max(1, _AT_ONCE // (max(REPLICATES, length) * width))
+        numbers = list(cells)
+        for some in (numbers[start : start + step] for start in range(0, len(numbers), step)):
+            found = redrawn_totals(np.concatenate([cells[cell] for cell in some], axis=1), key).T
+            for place, cell in enumerate(some):
+                totals[cell] = found[place * width : (place + 1) * width]
+    sizes = [0 if found is None else len(found) for found in totals]
     inner = pa.ListArray.from_arrays(
         pa.array(np.arange(0, (sum(sizes) + 1) * REPLICATES, REPLICATES, dtype=np.int32)),
-        pa.array(np.concatenate([*totals, np.empty(0)])),
+        pa.array(np.concatenate([found.ravel() for found in totals if found is not None] or [np.empty(0)])),
     )
     ends = pa.array(np.cumsum([0, *sizes]).astype(np.int32))
-    return pa.ListArray.from_arrays(ends, inner, mask=pa.array([not one for one in known], pa.bool_()))
+    return pa.ListArray.from_arrays(
+        ends, inner, mask=pa.array([found is None for found in totals], pa.bool_())
+    )
 
 
 def _one_array(chunked: pa.ChunkedArray) -> pa.Array:
