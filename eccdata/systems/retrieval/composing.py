@@ -80,6 +80,23 @@ def _version(decoder: str) -> str:
     return find_decoder(decoder).version() if decoder in DECODERS else ""
 
 
+def hit(request: Request, stream: Media, shown: Sequence[Span]) -> bool | None:
+    """Whether one of the parts shown holds the candidate whole, in a row.
+
+    It is for the record alone, and decides nothing. None where the candidate is nowhere in the video, or the question
+    does not come as symbols too.
+    """
+    symbols = request.symbols
+    if symbols is None:
+        return None
+    candidate = symbols.candidate.tobytes()
+    if symbols.stream.tobytes().find(candidate) < 0:
+        return None
+    indices = stream.ready.manifest.indices
+    parts = (symbols.stream[indices[first : first + count]].tobytes() for first, count in shown)
+    return any(candidate in part for part in parts)
+
+
 def disclosed(request: Request, found: Media) -> Request:
     """The request with `found` in place of the clip of its name, and `SENTENCE` at the end of its last message."""
     *before, last = request.messages

@@ -21,7 +21,7 @@ from eccdata.media import Media
 from eccdata.requests import Json, Request, Response, Status
 from eccdata.systems import base_url as address
 from eccdata.systems.embedding_server import Embedding, EmbeddingFailed, EmbeddingServer
-from eccdata.systems.retrieval.composing import SENTENCE, disclosed, excerpt, searched
+from eccdata.systems.retrieval.composing import SENTENCE, disclosed, excerpt, hit, searched
 from eccdata.systems.retrieval.costs import Priced, total
 from eccdata.systems.retrieval.index import Index, Indexed, as_embedded
 from eccdata.systems.retrieval.kept import KeptEmbeddings
@@ -387,20 +387,3 @@ class Retrieval:
             return Path(self.index).expanduser()
         cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
         return Path(cache).expanduser() / "eccdata" / "embeddings"
-
-
-def hit(request: Request, stream: Media, shown: Sequence[Span]) -> bool | None:
-    """Whether one of the parts shown holds the candidate whole, in a row.
-
-    It is for the record alone, and decides nothing. None where the candidate is nowhere in the video, or the question
-    does not come as symbols too.
-    """
-    symbols = request.symbols
-    if symbols is None:
-        return None
-    candidate = symbols.candidate.tobytes()
-    if symbols.stream.tobytes().find(candidate) < 0:
-        return None
-    indices = stream.ready.manifest.indices
-    parts = (symbols.stream[indices[first : first + count]].tobytes() for first, count in shown)
-    return any(candidate in part for part in parts)
