@@ -211,7 +211,6 @@ def test_every_query_makes_its_table(results: Path, tmp_path: Path) -> None:
     for table in made:
         assert table.made, f"{table.name}: {table.missing}"
         assert table.header.title
-        assert table.header.paper
 
 
 def test_tables_are_the_same_wherever_the_results_lie(results: Path, tmp_path: Path) -> None:

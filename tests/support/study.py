@@ -46,7 +46,7 @@ def write_study(folder: Path, model: str = MODEL) -> Path:
     return folder
 
 
-def _sure(streams: list[str]) -> dict[str, list[float]]:
+def _sure(streams: list[str]) -> dict[str, Any]:
     """P(yes) of each question, low where the answer is no and high where it is yes, some surer than others."""
     places = range(sum(map(len, streams)))
     return {"probability": [(0.1, 0.8, 0.3, 0.6, 0.2, 0.9)[place % 6] for place in places]}
