@@ -48,7 +48,7 @@ def test_the_shape_of_table_5(tmp_path: Path) -> None:
     assert one["video_16_max_bootstrap"] is None
     markdown = (tmp_path / "tables" / "eccbench" / "synthetic.md").read_text()
     # beside each what the paper prints of this model, marked where the interval lies elsewhere
-    cells = (
+    printed = (
         "62.5 (85.8)≠ | 33.3 (71.3) | 100.0 (84.0) | – (60.4) | 50.0 (61.9) | – (63.4) | – (59.7) | – (60.0)"
     )
     assert f"| Qwen3-VL (8B) | {printed} | 1 |" in markdown
