@@ -86,6 +86,7 @@ def test_its_confidence_is_the_models_softmax(checkpoint: Path) -> None:
     assert max(expected) - min(expected) > 0.2, "a model that says the same of everything shows nothing"
     for response, yes in zip(responses, expected, strict=True):
         assert response.status is Status.OK
+        assert response.probability is not None
         assert response.probability == pytest.approx(yes, abs=1e-5)
         assert response.option_probabilities == {"yes": response.probability, "no": 1 - response.probability}
         assert response.text == ("{0}" if response.probability >= 0.5 else "{1}")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import datasets
 import numpy as np
 import pytest
@@ -46,7 +48,7 @@ def test_candidates_are_written_from_the_right() -> None:
     assert aligned.tolist() == [[9, 1, 2, 3], [9, 9, 9, 9], [9, 9, 4, 5]]
 
 
-def test_what_cannot_be_trained_on_is_refused(tmp_path) -> None:
+def test_what_cannot_be_trained_on_is_refused(tmp_path: Path) -> None:
     dataset = token_rows()
     with pytest.raises(EccdataError, match=r"these.*lacks columns|lacks columns[\s\S]*queries"):
         MembershipRows(dataset.remove_columns("queries"), name="these")
@@ -58,7 +60,7 @@ def test_what_cannot_be_trained_on_is_refused(tmp_path) -> None:
         open_splits(tmp_path / "nowhere")
 
 
-def test_a_release_and_the_same_rows_built_have_the_same_digests(tmp_path) -> None:
+def test_a_release_and_the_same_rows_built_have_the_same_digests(tmp_path: Path) -> None:
     settings = {"sequences": 60, "test_lengths": (), "min_length": 16, "max_length": 17}
     release = open_splits(token_release(tmp_path / "release", **settings))
     built = open_splits(None, built={"validation_fraction": 0.1, **settings})

@@ -29,7 +29,9 @@ def backbone(
             for stream in some
             for place, (confidence, is_right) in enumerate(stream)
         ]
-        priced = {} if flops is None else {"flops_write": flops * 0.75, "flops_read": flops * 0.25}
+        priced: dict[str, Any] = (
+            {} if flops is None else {"flops_write": flops * 0.75, "flops_read": flops * 0.25}
+        )
         letters = ["".join("r" if is_right else "w" for _, is_right in stream) for stream in some]
         questions += cell(letters, length=length, band=band, prefix="tokens", probability=yes, **priced)
     return write_run(folder, questions, model=model, system=system, config="tokens")
