@@ -84,9 +84,9 @@ class Sample:
 def sample(connection: duckdb.DuckDBPyConnection, *, per_cell: int, most: int) -> Sample:
     """Choose at most `per_cell` responses of each cell of each run, and at most `most` in all.
 
-    A cell's responses are taken in turn from each of its outcomes (right yes, wrong yes, declined, failed, …), and
-    among those of one outcome in the order of a digest of the question's name. So the same question tends to be chosen
-    for every run, and their replies to it can be compared.
+    A cell's responses are taken in turn from each of its verdicts, and in each of these in turn from what was asked
+    and how it was declined or failed, and among those in the order of a digest of the question's name. So the same
+    question tends to be chosen for every run, and their replies to it can be compared.
 
     Args:
         connection: One with the view `responses`.
@@ -96,18 +96,18 @@ def sample(connection: duckdb.DuckDBPyConnection, *, per_cell: int, most: int) -
     """
     columns = [row[0] for row in connection.execute("DESCRIBE responses").fetchall()]
     cell = [name for name in CELL if name in columns]
-    outcome = f"concat_ws(' ', {_verdict(columns)}, {_or_null('answer', columns)}, {_or_null('abstention', columns)})"
+    kind = f"concat_ws(' ', {_or_null('answer', columns)}, {_or_null('abstention', columns)}, status)"
     groups = connection.execute(f"""
-        SELECT run, {", ".join(cell)}, {outcome} AS outcome, count(*) AS n,
+        SELECT run, {", ".join(cell)}, {_verdict(columns)} AS verdict, {kind} AS kind, count(*) AS n,
             min_by(question_id, md5(question_id), {per_cell}) AS questions
         FROM responses GROUP BY ALL ORDER BY ALL
     """).fetchall()  # noqa: S608 (columns and numbers are ours)
-    cells: dict[tuple[Any, ...], list[list[str]]] = defaultdict(list)
-    for *key, _, _, questions in groups:
-        cells[tuple(key)].append(questions)
+    cells: dict[tuple[Any, ...], dict[str, list[list[str]]]] = defaultdict(lambda: defaultdict(list))
+    for *key, verdict, _, _, questions in groups:
+        cells[tuple(key)][verdict].append(questions)
     lists = [
-        [(key, question) for question in islice(_in_turn(outcomes), per_cell)]
-        for key, outcomes in cells.items()
+        [(key, question) for question in islice(_in_turn(list(map(_in_turn, verdicts.values()))), per_cell)]
+        for key, verdicts in cells.items()
     ]
     chosen = list(islice(_in_turn(lists), most))
     rows = _fetch(connection, [(key[0], question) for key, question in chosen], columns)
@@ -176,7 +176,7 @@ def _or_null(name: str, columns: Sequence[str]) -> str:
     return name if name in columns else "NULL"
 
 
-def _in_turn(lists: Iterable[Sequence[T]]) -> Iterator[T]:
+def _in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
     """The first of each list, then the second of each, and so on."""
     nothing = object()
     for together in zip_longest(*lists, fillvalue=nothing):
