@@ -26,41 +26,6 @@ CREATE MACRO fisher_one_sided(kept_right, kept_wrong, declined_right, declined_w
     )
   )));
 
--- What a bootstrap draws: `size` of `size` streams with replacement, `replicates` times over. Each draw is a hash
--- of its replicate, its slot and `key`, which keeps bootstraps apart that have to be independent: so it is the same
--- with any number of threads. The hash is Wellons' triple32, taken twice with the key between, and not DuckDB's own
--- hash(), which may change from one version to the next. Fewer than two streams cannot be redrawn.
-CREATE MACRO bootstrap_draws(sizes, key, replicates) AS TABLE
-  WITH sizes AS (SELECT unnest(list_distinct(sizes)) AS size),
-  counted AS (
-    SELECT size, replicate, (replicate::UBIGINT << 20) + slot::UBIGINT AS h
-    FROM sizes CROSS JOIN range(replicates) AS r(replicate) CROSS JOIN LATERAL (SELECT unnest(range(size)) AS slot)
-    WHERE size > 1
-  ),
-  first_1 AS (SELECT * REPLACE ((xor(h, h >> 17) * 3982152891) & 4294967295 AS h) FROM counted),
-  first_2 AS (SELECT * REPLACE ((xor(h, h >> 11) * 2890668881) & 4294967295 AS h) FROM first_1),
-  first_3 AS (SELECT * REPLACE ((xor(h, h >> 15) * 830770091) & 4294967295 AS h) FROM first_2),
-  keyed AS (
-    SELECT * REPLACE (xor(xor(h, h >> 14), (key::UBIGINT * 2654435769) & 4294967295) AS h) FROM first_3
-  ),
-  second_1 AS (SELECT * REPLACE ((xor(h, h >> 17) * 3982152891) & 4294967295 AS h) FROM keyed),
-  second_2 AS (SELECT * REPLACE ((xor(h, h >> 11) * 2890668881) & 4294967295 AS h) FROM second_1),
-  second_3 AS (SELECT * REPLACE ((xor(h, h >> 15) * 830770091) & 4294967295 AS h) FROM second_2),
-  hashed AS (SELECT * REPLACE (xor(h, h >> 14) AS h) FROM second_3)
-  SELECT size, replicate, (1 + ((h * size::UBIGINT) >> 32))::INTEGER AS stream FROM hashed;
-
--- The stream-cluster bootstrap (eccbench.txt, B.8): for each size in `sizes` and each replicate, how often each
--- stream was drawn. A cell's total in a replicate is `redrawn(weights, counts)`, where `counts` lists a count for
--- each of its streams, always in the same order. So what is held are cells × replicates, however many questions.
-CREATE MACRO bootstrap_weights(sizes, key := 0, replicates := 4000) AS TABLE
-  WITH drawn AS (
-    SELECT size, replicate, histogram(stream, range(1, size::INTEGER + 1)::INTEGER[]) AS times
-    FROM bootstrap_draws(sizes, key, replicates) GROUP BY ALL
-  )
-  SELECT size AS streams, replicate, map_values(times)::DOUBLE[] AS weights FROM drawn;
-
-CREATE MACRO redrawn(weights, counts) AS list_inner_product(weights, counts::DOUBLE[]);
-
 -- The middle 95 % of a bootstrap's replicates; replicates in which the statistic is undefined (null) are left out.
 CREATE MACRO interval_95(replicates) AS
   CASE WHEN count(replicates) > 0 THEN

@@ -105,7 +105,7 @@ def test_a_failed_query_leaves_the_file_as_it_was(results: Path, tmp_path: Path)
         "SELECT 1 UNION SELECT 2 ORDER BY 1",
         "SELECT list_transform([1, 2], lambda x: x + 1)",
         "SELECT max(length) OVER (PARTITION BY arm) FROM responses QUALIFY row_number() OVER () = 1",
-        "FROM bootstrap_weights([3]) LIMIT 3",
+        "SELECT bootstrap_share(correct, n), wilson(1, 2) FROM stream_counts GROUP BY arm",
     ],
 )
 @pytest.mark.parametrize("kind", ["table", "csv"])

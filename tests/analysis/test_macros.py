@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, chisquare, fisher_exact
+from scipy.stats import binomtest, fisher_exact
 
-from support.bootstrap import draws, interval, redraw
+from support.bootstrap import interval
 
 MACROS = (files("eccdata.analysis") / "macros.sql").read_text("utf-8")
 
@@ -89,57 +89,6 @@ def test_fisher_gives_the_papers_p(
     assert f"{value(con, f'fisher_one_sided{split}'):.3f}" == p
 
 
-@pytest.mark.parametrize("key", [0, 1, 2])
-@pytest.mark.parametrize("size", [2, 3, 20, 80, 401])
-def test_weights_count_the_draws_of_an_independent_implementation(
-    con: duckdb.DuckDBPyConnection, size: int, key: int
-) -> None:
-    rows = con.execute(
-        f"SELECT weights FROM bootstrap_weights([{size}], key := {key}) ORDER BY replicate"
-    ).fetchall()
-    ours = np.array([weights for (weights,) in rows])
-    theirs = np.stack([np.bincount(picked, minlength=size) for picked in draws(size, key)])
-    assert ours.shape == (4000, size)
-    assert (ours == theirs).all()
-
-
-@pytest.mark.parametrize("size", [2, 7, 20, 80])
-def test_draws_are_uniform_and_independent(size: int) -> None:
-    picked = draws(size)
-    assert chisquare(np.bincount(picked.ravel(), minlength=size)).pvalue > 1e-3
-    # neighbouring slots, neighbouring replicates, and the two keys that compression uses
-    pairs = (
-        (picked[:, :-1], picked[:, 1:]),
-        (picked[:-1], picked[1:]),
-        (draws(size, key=1), draws(size, key=2)),
-    )
-    for left, right in pairs:
-        joint = np.bincount((left * size + right).ravel(), minlength=size * size)
-        assert chisquare(joint).pvalue > 1e-3
-
-
-def test_bootstrap_has_the_textbook_spread(con: duckdb.DuckDBPyConnection) -> None:
-    """The variance of the mean of redrawn streams is the streams' variance over their number."""
-    counts = np.arange(20) ** 1.5
-    (spread, middle), *_ = con.execute(
-        "SELECT var_pop(mean), avg(mean) FROM (SELECT redrawn(weights, ?) / 20 AS mean FROM bootstrap_weights([20]))",
-        [counts.tolist()],
-    ).fetchall()
-    assert spread == pytest.approx(counts.var() / 20, rel=0.1)
-    assert middle == pytest.approx(counts.mean(), rel=0.01)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 8])
-def test_draws_do_not_depend_on_threads(threads: int) -> None:
-    with duckdb.connect(config={"threads": threads}) as con:
-        con.execute(MACROS)
-        rows = con.execute("SELECT weights FROM bootstrap_weights([40]) ORDER BY replicate").fetchall()
-    assert (np.array([w for (w,) in rows])[:3, :8] == FIRST_WEIGHTS).all()
-
-
-FIRST_WEIGHTS = np.stack([np.bincount(picked, minlength=40)[:8] for picked in draws(40)[:3]])
-
-
 def test_interval_is_numpys_quantiles_of_what_is_defined(con: duckdb.DuckDBPyConnection) -> None:
     values = np.random.default_rng(5).normal(size=997)
     values[::10] = np.nan
@@ -147,20 +96,6 @@ def test_interval_is_numpys_quantiles_of_what_is_defined(con: duckdb.DuckDBPyCon
     ours = value(con, f"(SELECT interval_95(v) FROM (SELECT unnest([{listed}]::DOUBLE[]) AS v))")
     assert ours == pytest.approx(interval(values))
     assert value(con, "(SELECT interval_95(v) FROM (SELECT NULL::DOUBLE AS v))") is None
-
-
-def test_redrawn_ratio_is_numpys(con: duckdb.DuckDBPyConnection) -> None:
-    right, asked = [3, 0, 16, 8, 5], [16, 4, 16, 16, 9]
-    rows = con.execute(
-        "SELECT redrawn(weights, ?) / redrawn(weights, ?) FROM bootstrap_weights([5], key := 9) ORDER BY replicate",
-        [right, asked],
-    ).fetchall()
-    theirs = redraw(lambda totals: totals[0] / totals[1], right, asked, key=9)
-    assert np.array(rows)[:, 0] == pytest.approx(theirs, abs=1e-12)
-
-
-def test_one_stream_cannot_be_redrawn(con: duckdb.DuckDBPyConnection) -> None:
-    assert con.execute("FROM bootstrap_weights([0, 1])").fetchall() == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from eccdata.analysis import connect, tables
-from support.bootstrap import interval, redraw
+from support.bootstrap import interval, replicates
 from support.results import clip_cell, video_cell, write_run
 from support.retrieved import TF, costs, write_retrieval
 from support.tables import row, table
@@ -57,7 +57,7 @@ def test_by_hand(tmp_path: Path) -> None:
     assert one["index_flops"] == pytest.approx(400 * TF)
     assert one["break_even"] == pytest.approx(400 / 60)
     assert one["one_query_flops"] == pytest.approx(420 * TF)
-    expected = interval(redraw(lambda totals: totals[0] / totals[1], [3, 2], [4, 3]))
+    expected = interval(replicates(lambda totals: totals[0] / totals[1], [3, 2], [4, 3]))
     assert one["accuracy_bootstrap"] == pytest.approx(expected, abs=1e-12)
 
 
