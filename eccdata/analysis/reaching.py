@@ -133,8 +133,10 @@ def _first_enough(counts: Floats, width: int, targets: Floats, key: int) -> NDAr
                 whole = np.ones_like(asked[:, :1])
             here = found[begin + start : begin + start + len(some)]
             for place, target in enumerate(targets):
-                enough = share >= float(target) * whole
-                here[:, place] = np.where(enough[:, -1], enough.argmax(axis=1), width)
+                wanted = float(target) * whole
+                there = share[:, -1] >= wanted[:, 0]
+                here[:, place] = width
+                here[there, place] = (share[there] >= wanted[there]).argmax(axis=1)
             here[(asked == 0).any(axis=1)] = width + 1
     return found
 
@@ -172,8 +174,8 @@ def _middle(values: Floats) -> dict[str, float | None] | None:
     """Two of the values themselves, for there is nothing between a budget and one that is not reached."""
     if not len(values):
         return None
-    ordered = np.sort(values)
-    low, high = (ordered[int(np.ceil(quantile * len(ordered))) - 1] for quantile in MIDDLE)
+    places = [int(np.ceil(quantile * len(values))) - 1 for quantile in MIDDLE]
+    low, high = np.partition(values, places)[places]
     if np.isinf(low):
         return None
     return {"low": float(low), "high": None if np.isinf(high) else float(high)}
