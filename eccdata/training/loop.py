@@ -163,8 +163,7 @@ class Loop:
         batches = self._epoch(state.epoch)[accelerator.process_index :: accelerator.num_processes]
         self.model.train()
         for batch in self._read(self.splits.train, batches[state.turn :]):
-            with accelerator.autocast():
-                loss = self.model(**batch).loss
+            loss = self.model(**batch).loss
             accelerator.backward(loss)
             accelerator.clip_grad_norm_(self.model.parameters(), settings.clip)
             self.optimizer.step()
@@ -228,8 +227,7 @@ class Loop:
         self.model.eval()
         sums = torch.zeros(3, dtype=torch.float64)
         for batch in self._read(split, batches[accelerator.process_index :: accelerator.num_processes]):
-            with accelerator.autocast():
-                logits: Tensor = self.model(batch["streams"], batch["candidates"]).logits
+            logits: Tensor = self.model(batch["streams"], batch["candidates"]).logits
             labels = batch["labels"].flatten()
             logits = logits.flatten(0, 1).float()
             asked = labels >= 0

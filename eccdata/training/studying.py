@@ -190,9 +190,15 @@ def _evaluate(
 
 
 def _told(progress: Progress | None, which: str) -> Progress | None:
+    """Say in brackets whose progress it is: what stands before them is one bar for all."""
     if progress is None:
         return None
-    return lambda done, total, what: progress(done, total, f"{which}: {what}")
+
+    def tell(done: int, total: int | None, what: str) -> None:
+        kind, _, more = what.partition(" (")
+        progress(done, total, f"{kind} ({which}{f'; {more}' if more else ')'}")
+
+    return tell
 
 
 def _is_ours(folder: Path) -> bool:
