@@ -21,6 +21,9 @@ from .layers import RMSNorm
 NO, YES = 0, 1
 """Where the two answers stand among the logits."""
 
+EMBEDDING_STD = 0.02
+"""Of the embeddings at first: transformers' usual one. The paper does not say."""
+
 
 @dataclass
 class BackboneOutput(ModelOutput):
@@ -53,6 +56,10 @@ class MemoryBackbone(PreTrainedModel):
         self.symbols = nn.Embedding(config.alphabet_size, config.width)
         # one table a slot, in one
         self.slots = nn.Embedding(slots * symbols, config.width)
+        # small, as is customary: beside embeddings of unit variance the layers' contributions hardly count, and the
+        # convolutional Transformer learns several times as slowly
+        for table in (self.symbols, self.slots):
+            nn.init.normal_(table.weight, std=EMBEDDING_STD)
         self.backbone = build(config)
         self.norm = RMSNorm(config.width)
         self.head = nn.Linear(config.width, 2)

@@ -11,6 +11,7 @@ from torch.nn import functional
 from ..base import Mixer
 from ..layers import RMSNorm, ShortConvolution, linear, merge_heads, split_heads
 from ..recurrences import delta_rule
+from ..recurrences.chunks import full_precision
 from .deltanet import DecayGate, unit_queries_and_keys
 
 
@@ -110,8 +111,10 @@ class MoM(Mixer[Memories]):
         return self._output(y, x)
 
     def _routed(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        weights, chosen = self.route(x).softmax(-1).topk(self.top_k, -1)
-        return weights / weights.sum(-1, keepdim=True), chosen
+        # a choice is no number to round: half precision would send tokens elsewhere
+        logits = full_precision(functional.linear)(x, self.route.weight)
+        weights, chosen = logits.softmax(-1).topk(self.top_k, -1)
+        return (weights / weights.sum(-1, keepdim=True)).to(x.dtype), chosen
 
     def _write(
         self, tokens: Tensor, counts: Tensor, memory: Tensor, last: Tensor
