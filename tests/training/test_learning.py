@@ -63,10 +63,10 @@ def test_a_convolutional_transformer_remembers_order(tmp_path: Path) -> None:
         data=release,
         smoke=True,
         device="cpu",
-        settings={"layers": 2, "learning_rate": 5e-3, "batch_size": 32, "epochs": 4, "warmup": 0.03},
+        settings={"layers": 2, "learning_rate": 5e-3, "batch_size": 32, "epochs": 3, "warmup": 0.03},
     )
     bag = trained.bags["bag(k=1)"]
     accuracy = trained.runs[1]["outcome"]["accuracy"]
     assert 0.65 < bag < 0.8, "as can be worked out: one symbol in eight of 32 is missing"
-    assert accuracy > bag + 0.08
-    assert accuracy > 0.8
+    assert accuracy > bag + 0.1
+    assert accuracy > 0.85
