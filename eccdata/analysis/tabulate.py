@@ -190,6 +190,8 @@ def _fill(views: Views, asked: Asked, table: TableResult) -> TableResult:
         if header.counts_responses:
             labels = {run.label for run in views.runs if run.identity["benchmark"] == table.benchmark}
             lacking = missing(asked, header, labels)
+            if not asked.count(header):
+                return replace(table, missing=tuple(lacking))
         keep_stages(views.connection, table.sql)
         columns, rows = _rows(views.connection, table.sql)
         _check_shown(header, columns, rows, where)
