@@ -1,7 +1,7 @@
 """Benchmarks of memory as datasets, evaluators as map functions over them, analysis as SQL.
 
 The verbs of the command line are here as functions: `load_dataset`, `build`, `verify`, `push`, `evaluate`,
-`tables`, `sql`, `report`. They are imported when first used, so that `import eccdata` costs nothing.
+`tables`, `sql`, `report`, `train`, `study`. They are imported when first used, so that `import eccdata` costs nothing.
 """
 
 from importlib import import_module
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from eccdata.release import push as push
     from eccdata.release import verify as verify
     from eccdata.reporting import report as report
+    from eccdata.training import study as study
+    from eccdata.training import train as train
 
 __version__ = version("eccdata")
 
@@ -36,7 +38,9 @@ _VERBS = {
     "push": "eccdata.release",
     "report": "eccdata.reporting",
     "sql": "eccdata.analysis",
+    "study": "eccdata.training",
     "tables": "eccdata.analysis",
+    "train": "eccdata.training",
     "verify": "eccdata.release",
 }
 
