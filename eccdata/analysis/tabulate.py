@@ -13,6 +13,7 @@ import duckdb
 import orjson
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
+from threadpoolctl import threadpool_limits
 
 import eccdata
 from eccdata import catalog
@@ -121,10 +122,12 @@ def tables(
         _check_questions(views)
         asked = Asked(views.connection, [table.header for table in queries])
         made = []
-        for index, table in enumerate(queries):
-            if progress is not None:
-                progress(index, len(queries), "tables")
-            made.append(table if table.error else _fill(views, asked, table))
+        # The queries keep the cores busy by themselves; the threads of the redraws' small products would only spin.
+        with threadpool_limits(limits=1, user_api="blas"):
+            for index, table in enumerate(queries):
+                if progress is not None:
+                    progress(index, len(queries), "tables")
+                made.append(table if table.error else _fill(views, asked, table))
         if progress is not None:
             progress(len(queries), len(queries), "tables")
     finally:
