@@ -82,9 +82,16 @@ bootstrap_lengths AS (
   FROM replicates
   GROUP BY label, length
 ),
+-- a mean is of the lengths that it is printed of: a redraw that lacks one of them, whose band has a single clip, has none
 mean_replicates AS (
-  SELECT label, avg(contrast) AS contrast, avg(balanced) AS balanced
+  SELECT
+    label,
+    CASE WHEN count(contrast) = any_value(averaged) THEN avg(contrast) END AS contrast,
+    CASE WHEN count(balanced) = any_value(balanced_averaged) THEN avg(balanced) END AS balanced
   FROM replicates
+  JOIN (
+    SELECT label, count(*) AS averaged, count(balanced) AS balanced_averaged FROM contrasts WHERE NOT floor GROUP BY label
+  ) USING (label)
   WHERE NOT floor
   GROUP BY label, i
 ),

@@ -45,7 +45,8 @@ asked AS (
       WHEN responses.config IN ('video-sequential', 'video-spatial') THEN 'synthetic'
       ELSE responses.config
     END AS corpus,
-    coalesce(responses.stream_id, responses.clip_id) AS stream
+    -- a stream is shown under both variants and is redrawn with the questions of both
+    coalesce(replace(responses.stream_id, '-' || responses.variant, ''), responses.stream_id, responses.clip_id) AS stream
   FROM responses JOIN runs USING (run_id)
   WHERE responses.benchmark = 'eccbench' AND responses.arm = 'none'
 ),

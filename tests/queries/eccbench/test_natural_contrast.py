@@ -54,6 +54,21 @@ def test_by_hand(tmp_path: Path) -> None:
     )
 
 
+def test_no_interval_of_other_lengths_than_the_mean_is_of(tmp_path: Path) -> None:
+    questions = [
+        question
+        for length, low in ((64, ["rr", "rw"]), (128, ["rr"]))
+        for band, clips in (("low", low), ("high", ["rw", "ww"]))
+        for question in clip_cell(clips, band=band, length=length)
+    ]
+    write_run(tmp_path / "one", questions, **NATURAL)
+    (one,) = table(tmp_path, "natural-contrast")
+    assert one["contrast_mean"] == pytest.approx((1 / 2 + 3 / 4) / 2)
+    # a single clip cannot be redrawn
+    assert one["contrast_64_bootstrap"] is not None
+    assert one["contrast_128_bootstrap"] is one["contrast_mean_bootstrap"] is one["balanced_mean_bootstrap"] is None
+
+
 def test_table_8(tmp_path: Path) -> None:
     reference = files("eccdata.queries") / "eccbench" / "reference" / "table8.csv"
     *printed, all_cells = csv.DictReader(reference.read_text("utf-8").splitlines())

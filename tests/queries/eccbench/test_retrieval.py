@@ -179,3 +179,6 @@ def test_variants_are_pooled_and_baselines_are_not(tmp_path: Path) -> None:
         # it costs more than the full video: no number of questions makes up for that
         assert each["break_even"] is None
         assert each["saving"] < 1
+        # a stream is redrawn with what was asked about it under both variants
+        both = interval(replicates(lambda totals: totals[0] / totals[1], [6, 4], [8, 6]))
+        assert each["accuracy_bootstrap"] == pytest.approx(both, abs=1e-12)
