@@ -198,6 +198,11 @@ MOST_TOKENS = 2**31 - 1
 """What a column of the results holds; more tokens than that no reply has."""
 
 
+def stated_probability(value: float | None) -> float | None:
+    """A probability as somebody else states it; None where that cannot be one: not a number, or none from 0 to 1."""
+    return value if value is not None and 0 <= value <= 1 else None
+
+
 def token_count(value: Json) -> int | None:
     """A count of tokens as somebody else states it; None where that cannot be one: no integer from 0 to 2³¹ - 1."""
     # True is an int to Python

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from eccdata.counts import Counts
 from eccdata.evaluator import Evaluator, Row
 from eccdata.keys import messages_digest, request_key
-from eccdata.requests import Request, Response, token_count
+from eccdata.requests import Request, Response, stated_probability, token_count
 from eccdata.store import Store, Stored
 from eccdata.video.manifest import manifest_type
 
@@ -215,8 +215,8 @@ class Results:
             token_count(response.reasoning_tokens),
             token_count(response.cached_tokens),
             token_count(response.token_limit),
-            response.probability,
-            *[options.get(meaning) for meaning in OPTIONS],
+            stated_probability(response.probability),
+            *[stated_probability(options.get(meaning)) for meaning in OPTIONS],
             response.latency_s,
             stored.asked_at,
             stored.server,

@@ -232,6 +232,17 @@ def test_scores_are_counted_along_and_the_same_when_made_from_the_store(
     assert run(dataset, Toy(right), out, force=True, limit=12).scores == Scores(12, 12, 12)
 
 
+@pytest.mark.parametrize("stated", [float("nan"), float("inf"), -0.5, 1.5])
+def test_what_cannot_be_a_probability_is_none(dataset: datasets.Dataset, out: Path, stated: float) -> None:
+    def unsure(request: Request, number: int) -> Response:
+        likely = {"yes": stated, "no": 0.25}
+        return replace(right(request, number), probability=stated, option_probabilities=likely)
+
+    run(dataset, Toy(unsure), out, limit=3)
+    found = pq.read_table(out / "responses", columns=["probability", "option_yes", "option_no"]).to_pylist()
+    assert found == [{"probability": None, "option_yes": None, "option_no": 0.25}] * 3
+
+
 def test_a_run_can_be_extended(dataset: datasets.Dataset, out: Path) -> None:
     assert run(dataset, Toy(right), out, limit=10).questions == 10
     system = Toy(right)
