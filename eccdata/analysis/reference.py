@@ -192,10 +192,7 @@ def _key(value: Any, column: str, models: Mapping[str, str]) -> str:
 
 def _model(run: Run) -> str:
     """What a run's label means: the model, and whether it reasons where that makes two of it."""
-    thinking = run.options.get("thinking")
-    if thinking is None and "<think>" in str(run.options.get("system_prompt") or ""):
-        thinking = True
-    return _meaning(run.identity["model"], thinking)
+    return _meaning(run.identity["model"], run.thinking)
 
 
 def _meaning(name: str, thinking: bool | None) -> str:

@@ -61,6 +61,14 @@ class Run:
         return found if isinstance(found, Mapping) else {}
 
     @property
+    def thinking(self) -> bool | None:
+        """Whether the model was told to reason, by an option or a system prompt that asks for `<think>`; or neither."""
+        told = self.options.get("thinking")
+        if told is None and "<think>" in str(self.options.get("system_prompt") or ""):
+            return True
+        return None if told is None else bool(told)
+
+    @property
     def dataset(self) -> str | None:
         """The digest of the rows that were asked, from the card."""
         return _dig(self.card, "dataset", "digest")  # type: ignore[no-any-return]
@@ -187,12 +195,19 @@ def label(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
 
     """
     groups = defaultdict(list)
+    thinking = defaultdict(set)
     for run in runs:
         groups[tuple(run.identity[key] for key in ("benchmark", "config", "protocol", "model"))].append(run)
+        thinking[run.identity["benchmark"], run.identity["model"]].add(run.thinking)
     labelled: dict[Path, Run] = {}
     notes = []
-    for (_, config, _, model), members in groups.items():
+    for (benchmark, config, _, model), members in groups.items():
         parts = _take_apart(members)
+        here = {run.thinking for run in members}
+        if len(here) == 1 < len(thinking[benchmark, model]):
+            said = {True: "thinking", False: "not thinking", None: "thinking not set"}[here.pop()]
+            parts = [(", ".join(filter(None, (tag, said))), part) for tag, part in parts]
+            notes.append(f"{model} on {config} is [{said}], for its runs on other configurations are not.")
         for tag, part in parts:
             name = f"{model} [{tag}]" if tag else model
             labelled |= {run.folder: replace(run, label=name) for run in part}

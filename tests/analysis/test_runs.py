@@ -201,6 +201,22 @@ def test_other_options_and_systems_are_kept_apart(tmp_path: Path) -> None:
     }
 
 
+def test_a_model_that_reasons_on_one_configuration_alone_is_two(tmp_path: Path) -> None:
+    for name, options in (("a", {"thinking": True}), ("b", {"system_prompt": "Think in <think> first."})):
+        folder = tmp_path / name
+        questions = cell(["rw"])
+        write_run(folder / "text", questions, options=options)
+        write_run(folder / "text-a", questions, options=options, arm="a")
+        write_run(folder / "human", questions, config="easyhuman-text")
+        views = open_views([folder])
+        assert {run.name: run.label for run in views.runs} == {
+            "human": "model [thinking not set]",
+            "text": "model [thinking]",
+            "text-a": "model [thinking]",
+        }
+        assert "model on text is [thinking], for its runs on other configurations are not." in views.notes
+
+
 def test_servers_are_told_where_arms_differ_and_kept_apart_where_an_arm_is_doubled(tmp_path: Path) -> None:
     one = write_run(tmp_path / "a", QUESTIONS, arm="a", server="1111111122")
     two = write_run(tmp_path / "b", QUESTIONS, arm="b", server="3333333344")
