@@ -91,7 +91,8 @@ def test_a_contrast_redraws_both_bands_by_themselves(con: duckdb.DuckDBPyConnect
     first, second = counts[counts[:, 3] > 8], counts[counts[:, 3] <= 8]
 
     def redrawn(group: Counts, key: int) -> Counts:
-        return (weights(len(group), key).astype(float) @ np.array(sorted(group.tolist()))).T
+        drawn: Counts = weights(len(group), key).astype(float) @ np.array(sorted(group.tolist()))
+        return drawn.T
 
     one, other = redrawn(first, 1), redrawn(second, 2)
     shares = one[0] / one[1] - other[0] / other[1]

@@ -109,7 +109,7 @@ def _write(
     run = write_run(folder, [question], model=model, arm=arm, config=config, protocol=protocol)
     file = run / "responses" / "part-00000.parquet"
     one = pq.read_table(file)
-    columns = dict(shared) | _answers(config, number, arm, shared)
+    columns = {**shared, **_answers(config, number, arm, shared)}
     rows = len(shared["answer"])
     filled = [
         columns[field.name].cast(field.type)
