@@ -274,12 +274,17 @@ def _markdown_row(cells: Any) -> str:
     return f"| {' | '.join(_markdown(cell) for cell in cells)} |"
 
 
+def one_line(text: str) -> str:
+    """The text without ends of lines, of which a model's name may have any, and which would end a table's row."""
+    return " ".join(text.split()) if text.splitlines() != [text] else text
+
+
 def _markdown(text: str) -> str:
-    return text.replace("|", r"\|").replace("\n", " ")
+    return one_line(text).replace("|", r"\|")
 
 
 def _latex(text: str) -> str:
-    return "".join(LATEX.get(character, character) for character in text)
+    return "".join(LATEX.get(character, character) for character in one_line(text))
 
 
 def _latex_heading(columns: Sequence[Column]) -> list[str]:

@@ -329,8 +329,9 @@ def _index(made: Sequence[TableResult], views: Views) -> str:
             run.responses,
             run.failed,
         ]
-        lines.append(f"| {' | '.join(str(cell).replace('|', '/') for cell in cells)} |")
-    lines += ["", *(f"- {note}" for note in views.notes)]
+        shown = (render.one_line(str(cell)).replace("|", "/") for cell in cells)
+        lines.append(f"| {' | '.join(shown)} |")
+    lines += ["", *(f"- {render.one_line(note)}" for note in views.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
 

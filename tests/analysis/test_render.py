@@ -92,6 +92,15 @@ def test_markdown() -> None:
     )
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n\n", "\u2028", "\x0b"])
+def test_a_name_of_several_lines_does_not_end_a_row(end: str) -> None:
+    markdown = render.as_markdown(HEADER, [{**ROWS[0], "label": f"a{end}# b"}], [])
+    assert "| a # b |" in markdown
+    assert len(markdown.splitlines()) == len(render.as_markdown(HEADER, ROWS[:1], []).splitlines())
+    latex = render.as_latex(HEADER, [{**ROWS[0], "label": f"a{end}# b{end}"}], "t")
+    assert r"a \# b & " in latex
+
+
 def test_a_table_of_no_paper_does_not_name_one() -> None:
     header = replace(HEADER, paper=None)
     assert render.as_markdown(header, ROWS, []).startswith("# A table\n\n| Model |")

@@ -168,6 +168,14 @@ def test_runs_that_differ_are_told_in_the_index(results: Path, tmp_path: Path) -
     assert "full on text is 2 rows, for its runs differ" in (tmp_path / "tables" / "README.md").read_text()
 
 
+def test_a_name_of_several_lines_is_one_row_of_the_index(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", cell(["rw"]), model="a|b\n\n# c")
+    tables([tmp_path / "run"], out=tmp_path / "out", names=["accuracy"])
+    index = (tmp_path / "out" / "README.md").read_text()
+    assert "| a/b # c |" in index
+    assert not re.search("(?m)^# c", index)
+
+
 @pytest.mark.parametrize("there", ["README.md", "tables.json", "sub/data.parquet"])
 def test_a_folder_of_something_else_is_left_alone(results: Path, tmp_path: Path, there: str) -> None:
     out = tmp_path / "release"
