@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 import yaml
+from filelock import FileLock, Timeout
 
 from eccdata.errors import EccdataError
 from eccdata.flops.architectures import Architecture, Source, declared, read, shipped, user_file
 from eccdata.flops.config import from_config
+
+WAIT_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +63,39 @@ def declare(checkpoint: str, *, name: str | None = None, file: Path | str | None
     content = _config(checkpoint)
     source = Source(checkpoint=checkpoint, sha256=hashlib.sha256(content).hexdigest())
     made = from_config(_parsed(content, checkpoint), name=name, source=source)
-    there = declared(path)
-    if made in there:
-        return Declaration(made, path, added=False)
-    for where, known in (("Table 2 of the paper", shipped()), (str(path), there)):
-        for each in known:
-            if taken := sorted({*each.all_names} & {*made.all_names}):
-                raise EccdataError(
-                    f"{taken[0]} has a price already: that of {each.name} in {where}. "
-                    + (
-                        "Give another name (--name)."
-                        if known is not there
-                        else "Take it out of that file first."
+    # what another process declares meanwhile would be lost with the file that this one read
+    with _alone(path):
+        there = declared(path)
+        if made in there:
+            return Declaration(made, path, added=False)
+        for where, known in (("Table 2 of the paper", shipped()), (str(path), there)):
+            for each in known:
+                if taken := sorted({*each.all_names} & {*made.all_names}):
+                    raise EccdataError(
+                        f"{taken[0]} has a price already: that of {each.name} in {where}. "
+                        + (
+                            "Give another name (--name)."
+                            if known is not there
+                            else "Take it out of that file first."
+                        )
                     )
-                )
-    _append(path, made, there)
+        _append(path, made, there)
     return Declaration(made, path, added=True)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=WAIT_S)
+        with lock:
+            yield
+    except Timeout as error:
+        raise EccdataError(
+            f"{path} has been locked by another process for {WAIT_S} seconds. Try again once it has ended."
+        ) from error
+    except OSError as error:
+        raise EccdataError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def _config(checkpoint: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,13 @@ def test_the_same_again_changes_nothing(tmp_path: Path, mine: Path) -> None:
     assert not again.added
     assert "before" in str(again)
     assert mine.read_bytes() == before
+
+
+def test_what_many_declare_at_a_time_is_all_there(tmp_path: Path, mine: Path) -> None:
+    names = sorted(str(checkpoint(tmp_path / f"llama-{place}")) for place in range(8))
+    with ThreadPoolExecutor(len(names)) as at_once:
+        assert all(made.added for made in at_once.map(declare, names))
+    assert sorted(each["name"] for each in yaml.safe_load(mine.read_text())["models"]) == names
 
 
 def test_an_empty_list_is_filled(tmp_path: Path, mine: Path) -> None:
