@@ -77,7 +77,9 @@ class KeptEmbeddings:
             handle, unfinished = tempfile.mkstemp(prefix=".", suffix=".incomplete", dir=path.parent)
             os.close(handle)
             try:
-                pq.write_table(pa.table(row, schema=SCHEMA), unfinished, use_dictionary=False)
+                pq.write_table(
+                    pa.table(row, schema=SCHEMA), unfinished, use_dictionary=False, write_page_checksum=True
+                )
                 # unlike a rename, a link leaves one alone that is there
                 with contextlib.suppress(FileExistsError):
                     os.link(unfinished, path)
@@ -99,11 +101,15 @@ class KeptEmbeddings:
 
     def _read(self, key: str) -> Embedding | None:
         try:
-            table = pq.read_table(self._path(key), schema=SCHEMA, partitioning=None)
+            table = pq.read_table(
+                self._path(key), schema=SCHEMA, partitioning=None, page_checksum_verification=True
+            )
             (row,) = table.to_batches()
             if row.num_rows != 1 or row["key"][0].as_py() != key:
                 return None
             vector = row["embedding"].flatten().to_numpy().astype(np.float32)
+            if not len(vector) or not np.isfinite(vector).all():
+                return None
             return Embedding(vector, row["prompt_tokens"][0].as_py())
-        except (OSError, ValueError, pa.ArrowException):  # not there, or cut off by a machine that went down
+        except (OSError, ValueError, pa.ArrowException):  # not there, or damaged
             return None

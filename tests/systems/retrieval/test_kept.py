@@ -54,6 +54,17 @@ def test_a_file_that_cannot_be_read_is_made_anew(damage: bytes | None, tmp_path:
     assert kept.get([key])[key].vector.tobytes() == embedding(3).vector.tobytes()
 
 
+def test_a_number_that_a_disk_has_changed_is_not_taken(tmp_path: Path) -> None:
+    kept = KeptEmbeddings(tmp_path, "ab" * 32)
+    vector = np.array([0.6, 0.8], np.float32)
+    kept.put(kept.key("x"), Embedding(vector, 5))
+    (path,) = tmp_path.rglob("*.parquet")
+    whole = path.read_bytes()
+    assert whole.count(vector.tobytes()) >= 1
+    path.write_bytes(whole.replace(vector.tobytes(), np.array([0.6, 0.7], np.float32).tobytes()))
+    assert kept.get([kept.key("x")]) == {}
+
+
 def test_another_embedder_has_others(tmp_path: Path) -> None:
     one, other = KeptEmbeddings(tmp_path, "a" * 64), KeptEmbeddings(tmp_path, "b" * 64)
     assert one.key("clip") != other.key("clip")
