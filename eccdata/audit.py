@@ -24,6 +24,7 @@ ROOM_PER_PROMPT = 256
 FIXED_FRAMES = 64
 """So many frames and fewer are tried where a server may have taken a fixed number of them."""
 
+
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """Vision tokens of a request: of its images and of its videos."""

@@ -126,7 +126,9 @@ def exhibit_row(row: Mapping[str, Any], config: str) -> Exhibit:
         EccdataError: If it lacks what a question of a candidate in a stream has.
 
     """
-    missing = [name for name in ("question_id", "stream", "candidate", "answer", "position") if name not in row]
+    missing = [
+        name for name in ("question_id", "stream", "candidate", "answer", "position") if name not in row
+    ]
     if missing:
         raise problem(f"Rows of {config} cannot be shown: they lack the columns", missing)
     on_belts = "lanes" in row

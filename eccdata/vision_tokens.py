@@ -149,7 +149,11 @@ def family_of(architecture: str | None, config: Mapping[str, Any]) -> Family | N
 
 def unlimited(rule: Mapping[str, Any]) -> Mapping[str, Any]:
     """A video's rule as eccbench.txt, B.3 applies it: to frames of any size, without limits on pixels."""
-    return {**{key: value for key, value in rule.items() if key != "size"}, "min_pixels": 0, "max_pixels": math.inf}
+    return {
+        **{key: value for key, value in rule.items() if key != "size"},
+        "min_pixels": 0,
+        "max_pixels": math.inf,
+    }
 
 
 def as_configured(rule: Mapping[str, Any] | None, config: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -55,8 +55,14 @@ FORMATS = {
     "p": "a p-value: three decimals, or <0.001",
 }
 SCALES = {
-    "percent": 0.01, "points": 0.01,
-    "kiloflops": 1e3, "megaflops": 1e6, "megaflops2": 1e6, "gigaflops": 1e9, "teraflops": 1e12, "petaflops": 1e15,
+    "percent": 0.01,
+    "points": 0.01,
+    "kiloflops": 1e3,
+    "megaflops": 1e6,
+    "megaflops2": 1e6,
+    "gigaflops": 1e9,
+    "teraflops": 1e12,
+    "petaflops": 1e15,
 }
 """What a number that is shown in a format has to be multiplied by to be the column's value again."""
 NOTHING_COUNTED = "nothing"

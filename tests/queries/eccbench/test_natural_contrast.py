@@ -66,7 +66,12 @@ def test_no_interval_of_other_lengths_than_the_mean_is_of(tmp_path: Path) -> Non
     assert one["contrast_mean"] == pytest.approx((1 / 2 + 3 / 4) / 2)
     # a single clip cannot be redrawn
     assert one["contrast_64_bootstrap"] is not None
-    assert one["contrast_128_bootstrap"] is one["contrast_mean_bootstrap"] is one["balanced_mean_bootstrap"] is None
+    assert (
+        one["contrast_128_bootstrap"]
+        is one["contrast_mean_bootstrap"]
+        is one["balanced_mean_bootstrap"]
+        is None
+    )
 
 
 def test_table_8(tmp_path: Path) -> None:
