@@ -57,3 +57,4 @@ CREATE MACRO harmonic(n) AS
 
 -- A sum of fractions, each to twelve decimals, that is the same in whatever order many threads add them up.
 CREATE MACRO exact_sum(x) AS sum(round(1e12 * x)::HUGEINT)::DOUBLE / 1e12;
+CREATE MACRO exact_avg(x) AS sum(round(1e12 * x)::HUGEINT)::DOUBLE / 1e12 / count(x);

@@ -46,8 +46,8 @@ lengths AS (
     count_if(density_band = 'high') AS videos_high,
     coalesce(sum(questions) FILTER (density_band = 'low'), 0)::BIGINT AS questions_low,
     coalesce(sum(questions) FILTER (density_band = 'high'), 0)::BIGINT AS questions_high,
-    avg(density_score) FILTER (density_band = 'low') AS distortion_low,
-    avg(density_score) FILTER (density_band = 'high') AS distortion_high,
+    exact_avg(CASE WHEN density_band = 'low' THEN density_score END) AS distortion_low,
+    exact_avg(CASE WHEN density_band = 'high' THEN density_score END) AS distortion_high,
     sum(yes) FILTER (density_band = 'low') / nullif(questions_low, 0) AS yes_rate_low,
     sum(yes) FILTER (density_band = 'high') / nullif(questions_high, 0) AS yes_rate_high,
     count_if(missed_target) AS missed_target

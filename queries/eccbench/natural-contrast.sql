@@ -86,8 +86,8 @@ bootstrap_lengths AS (
 mean_replicates AS (
   SELECT
     label,
-    CASE WHEN count(contrast) = any_value(averaged) THEN avg(contrast) END AS contrast,
-    CASE WHEN count(balanced) = any_value(balanced_averaged) THEN avg(balanced) END AS balanced
+    CASE WHEN count(contrast) = any_value(averaged) THEN exact_avg(contrast) END AS contrast,
+    CASE WHEN count(balanced) = any_value(balanced_averaged) THEN exact_avg(balanced) END AS balanced
   FROM replicates
   JOIN (
     SELECT label, count(*) AS averaged, count(balanced) AS balanced_averaged FROM contrasts WHERE NOT floor GROUP BY label
@@ -111,7 +111,7 @@ models AS (
     any_value(contrast_bootstrap) FILTER (length = 512) AS contrast_512_bootstrap,
     any_value(contrast) FILTER (length = 1024) AS contrast_1024,
     any_value(contrast_bootstrap) FILTER (length = 1024) AS contrast_1024_bootstrap,
-    avg(contrast) FILTER (NOT floor) AS contrast_mean,
+    exact_avg(CASE WHEN NOT floor THEN contrast END) AS contrast_mean,
     string_agg(length::VARCHAR, ', ' ORDER BY length) FILTER (floor) AS under_5_percent,
     any_value(balanced) FILTER (length = 64) AS balanced_64,
     any_value(balanced_bootstrap) FILTER (length = 64) AS balanced_64_bootstrap,
@@ -121,7 +121,7 @@ models AS (
     any_value(balanced_bootstrap) FILTER (length = 512) AS balanced_512_bootstrap,
     any_value(balanced) FILTER (length = 1024) AS balanced_1024,
     any_value(balanced_bootstrap) FILTER (length = 1024) AS balanced_1024_bootstrap,
-    avg(balanced) FILTER (NOT floor) AS balanced_mean,
+    exact_avg(CASE WHEN NOT floor THEN balanced END) AS balanced_mean,
     count(*) AS cells,
     count_if(contrast > 0) AS positive,
     count_if(balanced > 0) AS balanced_positive,
@@ -133,8 +133,8 @@ models AS (
 all_cells AS (
   SELECT
     'Mean over all cells' AS label,
-    avg(contrast) AS contrast_mean,
-    avg(balanced) AS balanced_mean,
+    exact_avg(contrast) AS contrast_mean,
+    exact_avg(balanced) AS balanced_mean,
     count(*) AS cells,
     count_if(contrast > 0) AS positive,
     count_if(balanced > 0) AS balanced_positive,

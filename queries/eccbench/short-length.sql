@@ -69,12 +69,12 @@ cohort AS (
     'Cohort mean' AS label,
     sum(n)::BIGINT AS n,
     sum(failed)::BIGINT AS failed,
-    avg(text) AS text,
-    avg(text_swapped) AS text_swapped,
-    avg(video_sequential) AS video_sequential,
-    avg(video_sequential_swapped) AS video_sequential_swapped,
-    avg(video_spatial) AS video_spatial,
-    avg(video_spatial_swapped) AS video_spatial_swapped,
+    exact_avg(text) AS text,
+    exact_avg(text_swapped) AS text_swapped,
+    exact_avg(video_sequential) AS video_sequential,
+    exact_avg(video_sequential_swapped) AS video_sequential_swapped,
+    exact_avg(video_spatial) AS video_spatial,
+    exact_avg(video_spatial_swapped) AS video_spatial_swapped,
     true AS is_mean
   FROM models
   HAVING count(*) > 1

