@@ -297,9 +297,12 @@ def tables(
             results, out=folder, benchmark=benchmark, names=table or None, progress=progress
         )
     for one in made:
-        tell(one)
+        if folder is None or table or one.error:  # what is written down need not run past as well
+            tell(one)
     if folder is not None:
-        out.print(f"Written to {folder}.", highlight=False)
+        there = sum(one.made for one in made)
+        told = f"{there} tables of {len(made)} are in {folder}; its README.md says what was missing for each."
+        out.print(told, markup=False, highlight=False, soft_wrap=True)
     if any(one.error or (table and not one.made) for one in made):
         raise typer.Exit(FAILED)
 

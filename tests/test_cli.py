@@ -95,3 +95,11 @@ def test_tables_do_not_go_into_a_release(results: Path, tmp_path: Path) -> None:
     done = eccdata("tables", results, "--table", "coverage", "--out", tmp_path / "release")
     assert done.returncode == 2
     assert (tmp_path / "release" / "README.md").read_text() == "a card"
+
+
+def test_tables_that_are_written_do_not_run_past_as_well(results: Path, tmp_path: Path) -> None:
+    done = eccdata("tables", results, "--out", tmp_path / "tables")
+    assert done.returncode == 0
+    assert done.stdout.count(b"\n") == 1
+    assert f"are in {tmp_path / 'tables'}".encode() in done.stdout
+    assert (tmp_path / "tables" / "README.md").exists()

@@ -50,7 +50,8 @@ def declare(checkpoint: str, *, name: str | None = None, file: Path | str | None
 
     Args:
         checkpoint: The checkpoint's folder, its config.json, or its id on the Hub.
-        name: What to call the model, such as its name in results; the checkpoint as it was given if none.
+        name: What to call the model, such as its name in results; the checkpoint as it was
+            given if none, or the folder of the config.json that was.
         file: The file of declarations; the user's own if none (`eccdata.flops.architectures.user_file`).
 
     Raises:
@@ -58,7 +59,7 @@ def declare(checkpoint: str, *, name: str | None = None, file: Path | str | None
             missing); the name has a price already; or the file cannot be read or written.
 
     """
-    name = checkpoint if name is None else name
+    name = checkpoint.removesuffix("/config.json") if name is None else name
     path = user_file() if file is None else Path(file)
     content = _config(checkpoint)
     source = Source(checkpoint=checkpoint, sha256=hashlib.sha256(content).hexdigest())

@@ -55,7 +55,7 @@ def test_a_declared_model_has_a_price(tmp_path: Path, mine: Path) -> None:
 
 def test_by_its_config_json_and_by_its_own_name(tmp_path: Path, mine: Path) -> None:
     config = checkpoint(tmp_path / "llama") / "config.json"
-    assert declare(str(config)).architecture.name == str(config)
+    assert declare(str(config)).architecture.name == str(config.parent)
 
 
 def test_what_stands_in_the_file_is_left_as_it_is(tmp_path: Path, mine: Path) -> None:
