@@ -64,10 +64,9 @@ def test_reaches_nine_tenths_of_what_a_slow_server_allows(tmp_path: Path) -> Non
 
 
 def test_costs_hardly_more_than_a_bare_loop(tmp_path: Path) -> None:
-    """Half as much again is what the driver is held to on a quiet machine; the ratio is printed.
+    """Half as much again is what the driver is meant to cost, and it does not keep to that yet.
 
-    CPU seconds grow with what else shares the machine's caches, and most for whoever holds more: 1.35 to 1.70 has been
-    seen. So what fails is twice the bare loop, which no such neighbour explains.
+    1.35 to 1.70 has been measured. Twice the bare loop is what fails; the ratio is printed.
     """
     dataset = questions(4800, length=512)
     evaluator = catalog.evaluator("eccbench", "membership")()
