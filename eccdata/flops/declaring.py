@@ -18,6 +18,8 @@ from eccdata.flops.architectures import Architecture, Source, declared, read, sh
 from eccdata.flops.config import from_config
 
 WAIT_S = 30
+HUB_ID = re.compile(r"(?!.*\.json$)[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?", re.ASCII)
+"""What may be a model's id on the Hub, and not a path: at most one slash, no dot or tilde in front, no .json behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +102,31 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _config(checkpoint: str) -> bytes:
-    from eccdata.systems.checkpoint import read as read_from  # here, for it asks for this package in its turn
+    from eccdata.systems.checkpoint import fetch  # here, for it asks for this package in its turn
 
-    if Path(checkpoint).is_file():
-        return Path(checkpoint).read_bytes()
-    content = read_from(checkpoint, "config.json")
+    path = Path(checkpoint)
+    try:
+        if path.is_file():
+            return path.read_bytes()
+        if not path.is_dir() and not HUB_ID.fullmatch(checkpoint):
+            raise EccdataError(
+                f"There is no {checkpoint} on this machine, and it is no id of a model on the Hub either, which are like "
+                "Qwen/Qwen3-4B. Give a checkpoint's folder, its config.json, or its id."
+            )
+        content = fetch(checkpoint, "config.json")
+    except OSError as error:
+        if path.is_dir() and not (path / "config.json").exists():
+            raise EccdataError(f"{checkpoint} is no checkpoint: it holds no config.json.") from error
+        where = "" if path.exists() else f"there is no {checkpoint} on this machine, and of the Hub was heard: "
+        raise EccdataError(f"The config.json of {checkpoint} cannot be had: {where}{_reason(error)}") from error
     if not content:
-        raise EccdataError(
-            f"The config.json of {checkpoint} cannot be had: it is neither a file, nor a folder that holds one, nor a "
-            "model's id on the Hub that can be reached from here."
-        )
+        raise EccdataError(f"The config.json of {checkpoint} is empty.")
     return content
+
+
+def _reason(error: OSError) -> str:
+    said = error.strerror or str(error)
+    return said if said.endswith((".", "!")) else f"{said}."
 
 
 def _parsed(content: bytes, checkpoint: str) -> dict[str, object]:

@@ -11,6 +11,9 @@ import orjson
 
 from eccdata.requests import Json
 
+HUB_LIMIT_S = 5.0
+"""How long the Hub may take for a first answer."""
+
 _OF_PROCESSOR = (
     "patch_size",
     "merge_size",
@@ -56,10 +59,21 @@ def read(place: str, name: str) -> bytes:
 
     """
     try:
-        path = Path(place) / name if Path(place).is_dir() else Path(_from_hub(place, name))
-        return path.read_bytes()
-    except (OSError, ValueError):
+        return fetch(place, name)
+    except OSError:
         return b""
+
+
+def fetch(place: str, name: str) -> bytes:
+    """As `read`, and an error that says why where a file cannot be had.
+
+    Raises:
+        OSError: It is not in the folder; or the place is no id on the Hub, has no such file there, or cannot be
+            reached, which is found out in seconds, and is not kept from before.
+
+    """
+    path = Path(place) / name if Path(place).is_dir() else Path(_from_hub(place, name))
+    return path.read_bytes()
 
 
 def _processors(place: str) -> dict[str, Json]:
@@ -87,10 +101,17 @@ def _parsed(content: bytes) -> dict[str, Any]:
 
 
 def _from_hub(place: str, name: str) -> str:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
+    from huggingface_hub.errors import HFValidationError
 
     try:
-        return hf_hub_download(place, name, etag_timeout=5)
-    except HfHubHTTPError as error:
+        # asked once before, since the download tries for half a minute where nobody is there
+        get_hf_file_metadata(hf_hub_url(place, name), timeout=HUB_LIMIT_S)
+        return hf_hub_download(place, name, etag_timeout=HUB_LIMIT_S)
+    except HFValidationError as error:
         raise OSError(str(error)) from error
+    except Exception as error:  # the errors of whichever HTTP client the Hub's library is built on
+        try:
+            return hf_hub_download(place, name, local_files_only=True)
+        except OSError:
+            raise OSError(" ".join(str(error).split()) or type(error).__name__) from error

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from eccdata.errors import EccdataError
 from eccdata.flops import architecture, price
 from eccdata.flops.architectures import FILE_VARIABLE
 from eccdata.flops.declaring import declare
+from support.hub import Hub, running_hub
 
 LLAMA: dict[str, Any] = {
     "architectures": ["LlamaForCausalLM"],
@@ -117,11 +120,45 @@ def test_a_file_that_cannot_be_added_to_says_what_to_put_there(tmp_path: Path, m
     assert mine.read_text() == inline
 
 
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A stand-in for the Hub, with nothing on it."""
+    with running_hub() as running:
+        pattern = "huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE"
+        monkeypatch.setattr(pattern, running.url + "/{repo_id}/resolve/{revision}/{filename}")
+        yield running
+
+
+@pytest.mark.parametrize("given", ["./mistyped", "~/mistyped", "a/b/c", "some/config.json", "/nowhere/at-all"])
+def test_a_mistyped_path_does_not_go_to_the_hub(given: str, mine: Path, hub: Hub) -> None:
+    with pytest.raises(EccdataError, match=f"There is no {re.escape(given)} on this machine"):
+        declare(given)
+    assert hub.log == []
+
+
+def test_the_hub_is_asked_once_and_what_it_said_is_told(mine: Path, hub: Hub) -> None:
+    with pytest.raises(EccdataError, match=r"of the Hub was heard: .*404"):
+        declare("nobody/has-this-model")
+    assert len(hub.log) == 1
+    assert not mine.exists()
+
+
+def test_where_no_hub_is_it_is_tried_once(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    monkeypatch.setattr("time.sleep", tried.append)
+    pattern = "huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE"
+    monkeypatch.setattr(pattern, "http://127.0.0.1:9/{repo_id}/resolve/{revision}/{filename}")
+    with pytest.raises(EccdataError, match=r"of the Hub was heard: .*refused"):
+        declare("nobody/has-this-model")
+    assert tried == [], "it waits to try again"
+
+
 def test_what_cannot_be_declared_is_told(tmp_path: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    for place in (str(tmp_path / "nothing"), "nobody/has-this-model"):
-        with pytest.raises(EccdataError, match="cannot be had"):
-            declare(place)
+    with pytest.raises(EccdataError, match="cannot be had: .*offline mode"):
+        declare("nobody/has-this-model")
+    with pytest.raises(EccdataError, match="is no checkpoint: it holds no config.json"):
+        declare(str(tmp_path))
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(EccdataError, match="is no JSON"):
         declare(str(tmp_path))
