@@ -67,9 +67,15 @@ def price(
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Draw cost against length: .svg, .png or .html."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Machine-readable; every number's name ends or begins with its unit."),
+    ] = False,
 ) -> None:
     """Show what answers of models cost, term by term: vision tower, connector, prefill, decode.
+
+    With --json, flops_vision, flops_connector, flops_prefill and flops_decode are FLOPs of all the questions,
+    flops_write and flops_read their sums, flops_per_query the share of one; …_tokens are tokens, frame_size_px pixels.
 
     \b
     [bold]Examples[/bold]

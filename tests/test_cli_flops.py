@@ -65,8 +65,13 @@ def test_as_json_it_is_the_price() -> None:
         answer_tokens=7.5,
         queries=16,
     )
-    for name in (*(term for term, _ in TERMS), "context", "write", "read", "total", "per_query"):
-        assert told[name] == getattr(cost, name)
+    for name in (*(term for term, _ in TERMS), "write", "read", "total", "per_query"):
+        assert told[f"flops_{name}"] == getattr(cost, name)
+    assert told["context_tokens"] == cost.context
+    assert told["clips"][1] == {"frames": 6, "frame_size_px": [640, 360]}
+    # every number's name says its unit, but for counts
+    numbers = {name for name, value in told.items() if isinstance(value, (int, float))} - {"queries"}
+    assert all(name.startswith("flops_") or name.endswith("_tokens") for name in numbers)
     assert told["model"] == "Qwen3-VL (8B)"
 
 
@@ -93,7 +98,7 @@ def test_all_that_have_a_price_are_listed(mine: Path) -> None:
     assert "not there yet" in " ".join(done.output.split())
     told = json.loads(flops("--json").output)
     assert len(told) == 12
-    assert told[1]["b"] == 13_891_534_848
+    assert told[1]["b_flops_per_token"] == 13_891_534_848
 
 
 def test_a_model_is_declared_and_priced(tmp_path: Path, mine: Path) -> None:

@@ -24,6 +24,8 @@ TERMS = (
     ("decode", "decode"),
 )
 """The terms of a price, and what to call them."""
+COEFFICIENTS = ("b_flops_per_token", "a_flops_per_pair", "f_voc_flops_per_projection")
+SUMS = ("write", "read", "total", "per_query")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +68,24 @@ class Breakdown:
     price: Price
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values: FLOPs, tokens and what was asked for."""
+        """As plain values, each with its unit in its name.
+
+        `prompt_tokens`, `answer_tokens`, `context_tokens` (N) and `vision_tokens` are tokens; `frame_size_px` is width
+        and height in pixels; `flops_…` are FLOPs of all the questions together, but `flops_per_query` of one of them.
+        """
         cost = self.price
         return {
             "model": self.architecture.name,
             "clips": [
-                {"frames": frames, "frame_size": list(size) if size else None}
+                {"frames": frames, "frame_size_px": list(size) if size else None}
                 for frames, size in self.asked.clips
             ],
             "prompt_tokens": self.asked.prompt_tokens,
             "answer_tokens": self.asked.answer_tokens,
             "queries": self.asked.queries,
-            "context": cost.context,
+            "context_tokens": cost.context,
             "vision_tokens": cost.vision_tokens,
-            **{term: getattr(cost, term) for term, _ in TERMS},
-            "write": cost.write,
-            "read": cost.read,
-            "total": cost.total,
-            "per_query": cost.per_query,
+            **{f"flops_{term}": getattr(cost, term) for term in (*(term for term, _ in TERMS), *SUMS)},
         }
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -116,13 +118,17 @@ class Priced:
     file: Path
 
     def to_list(self) -> list[dict[str, Any]]:
-        """As plain values: FLOPs and tokens."""
+        """As plain values, each with its unit in its name.
+
+        `b_flops_per_token`, `a_flops_per_pair` (of query and key) and `f_voc_flops_per_projection` (to the vocabulary)
+        are Table 2's prices, with an image present; `context_tokens` is null where it is not known.
+        """
         return [
             {
                 "model": each.name,
                 "names": [*each.names, *each.checkpoints],
-                **formulas.body(each.language)._asdict(),
-                "context": each.context,
+                **dict(zip(COEFFICIENTS, formulas.body(each.language), strict=True)),
+                "context_tokens": each.context,
                 "config_sha256": each.source.sha256 if each.source else None,
             }
             for each in self.architectures
