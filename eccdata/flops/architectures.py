@@ -294,6 +294,10 @@ def _declared(path: Path, _mtime_ns: int, _size: int) -> tuple[Architecture, ...
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise EccdataError(f"{path} is no YAML file: {' '.join(str(error).split())}") from error
+    except RecursionError:
+        raise EccdataError(
+            f"{path} holds no architectures: its content is nested too deeply to be read."
+        ) from None
     return read(content, str(path))
 
 

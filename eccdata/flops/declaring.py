@@ -110,15 +110,19 @@ def _config(checkpoint: str) -> bytes:
             return path.read_bytes()
         if not path.is_dir() and not HUB_ID.fullmatch(checkpoint):
             raise EccdataError(
-                f"There is no {checkpoint} on this machine, and it is no id of a model on the Hub either, which are like "
-                "Qwen/Qwen3-4B. Give a checkpoint's folder, its config.json, or its id."
+                f"There is no {checkpoint} on this machine, and it is no id of a model on the Hub either, which are "
+                "like Qwen/Qwen3-4B. Give a checkpoint's folder, its config.json, or its id."
             )
         content = fetch(checkpoint, "config.json")
     except OSError as error:
         if path.is_dir() and not (path / "config.json").exists():
             raise EccdataError(f"{checkpoint} is no checkpoint: it holds no config.json.") from error
-        where = "" if path.exists() else f"there is no {checkpoint} on this machine, and of the Hub was heard: "
-        raise EccdataError(f"The config.json of {checkpoint} cannot be had: {where}{_reason(error)}") from error
+        where = (
+            "" if path.exists() else f"there is no {checkpoint} on this machine, and of the Hub was heard: "
+        )
+        raise EccdataError(
+            f"The config.json of {checkpoint} cannot be had: {where}{_reason(error)}"
+        ) from error
     if not content:
         raise EccdataError(f"The config.json of {checkpoint} is empty.")
     return content

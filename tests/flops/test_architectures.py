@@ -67,6 +67,14 @@ def test_every_number_that_ships_is_said_on_purpose() -> None:
     assert [each.model_dump(mode="json", exclude_unset=True) for each in shipped()] == raw
 
 
+def test_a_file_that_is_nested_without_end_is_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    for text in ("[" * 1000 + "]" * 1000, "models: " + "{a: " * 1500 + "1" + "}" * 1500):
+        path.write_text(text)
+        with pytest.raises(EccdataError, match=r"mine\.yaml holds no architectures: .*nested too deeply"):
+            declared(path)
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -129,7 +129,9 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         yield running
 
 
-@pytest.mark.parametrize("given", ["./mistyped", "~/mistyped", "a/b/c", "some/config.json", "/nowhere/at-all"])
+@pytest.mark.parametrize(
+    "given", ["./mistyped", "~/mistyped", "a/b/c", "some/config.json", "/nowhere/at-all"]
+)
 def test_a_mistyped_path_does_not_go_to_the_hub(given: str, mine: Path, hub: Hub) -> None:
     with pytest.raises(EccdataError, match=f"There is no {re.escape(given)} on this machine"):
         declare(given)
@@ -155,9 +157,9 @@ def test_where_no_hub_is_it_is_tried_once(mine: Path, monkeypatch: pytest.Monkey
 
 def test_what_cannot_be_declared_is_told(tmp_path: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(EccdataError, match="cannot be had: .*offline mode"):
+    with pytest.raises(EccdataError, match=r"cannot be had: .*offline mode"):
         declare("nobody/has-this-model")
-    with pytest.raises(EccdataError, match="is no checkpoint: it holds no config.json"):
+    with pytest.raises(EccdataError, match=r"is no checkpoint: it holds no config\.json"):
         declare(str(tmp_path))
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(EccdataError, match="is no JSON"):
