@@ -20,6 +20,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -165,11 +166,14 @@ def _printed(text: str, form: str) -> Printed:
     bare = text.replace(",", "").replace("−", "-").replace("×", "").removesuffix("%").strip()
     below = bare.startswith("<")
     bare = bare.removeprefix("<")
-    number = float(bare)
-    scale = SCALES.get(form, 1.0)
+    # decimal, for 84.1 % times 0.01 is 0.841, and nothing like 0.8409999999999999
+    scale = Decimal(str(SCALES.get(form, 1.0)))
     decimals = len(bare.partition(".")[2])
-    half = 0.5 * 10.0**-decimals * scale
-    value = number * scale
+    half = float(Decimal("0.5").scaleb(-decimals) * scale)
+    try:
+        value = float(Decimal(bare) * scale)
+    except InvalidOperation as error:
+        raise ValueError(bare) from error
     return Printed(text, value, 0.0 if below else value - half, value if below else value + half)
 
 

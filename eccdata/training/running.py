@@ -67,7 +67,7 @@ class Trained:
             outcome = card["outcome"]
             best = "not judged yet" if outcome["accuracy"] is None else f"{outcome['accuracy']:.4f}"
             lines.append(
-                f"  configuration {number}: {best} after {outcome['epochs']:.4g} epochs, {outcome['seconds']:.0f} s"
+                f"  configuration {number}: {best} after {_epochs(outcome['epochs'])}, {outcome['seconds']:.0f} s"
                 f" ({outcome['ended'] or 'unfinished: run the same command again'})"
             )
         lines.append("  on the same rows: " + ", ".join(f"{k} {v:.4f}" for k, v in self.bags.items()))
@@ -299,3 +299,8 @@ def _select(folder: Path) -> Trained:
 
 def _is_main() -> bool:
     return os.environ.get("RANK", "0") == "0"
+
+
+def _epochs(count: float) -> str:
+    shown = f"{count:.4g}"
+    return f"{shown} epoch" if shown == "1" else f"{shown} epochs"

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import csv
 import io
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from eccdata import catalog
 from eccdata.analysis import TableResult, tables
-from eccdata.analysis.header import parse_header
-from eccdata.analysis.reference import compare
+from eccdata.analysis.header import SCALES, parse_header
+from eccdata.analysis.reference import _printed, compare
 from eccdata.analysis.runs import Run
 from eccdata.errors import EccdataError
 from support.results import cell, write_run
@@ -139,6 +142,17 @@ def test_printed_values_may_have_been_rounded(
         assert printed.differs is (
             differs and not (form == "points" and value == high * 1.01 and high < 0)
         ), value
+
+
+@given(
+    st.sampled_from(["percent", "points", "teraflops", "petaflops", "fraction"]),
+    st.integers(0, 10**6),
+    st.integers(0, 3),
+)
+def test_a_printed_value_has_no_more_digits_than_are_printed(form: str, digits: int, decimals: int) -> None:
+    text = f"{digits / 10**decimals:.{decimals}f}"
+    exact = Fraction(text) * (Fraction(1, 100) if form in ("percent", "points") else int(SCALES.get(form, 1)))
+    assert _printed(text, form).value == float(exact)
 
 
 @pytest.mark.parametrize(

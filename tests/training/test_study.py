@@ -47,6 +47,13 @@ def test_a_study_goes_from_rows_to_a_report(done: Study) -> None:
         assert "Transf. Conv4" in done.report.read_text(encoding="utf-8")
 
 
+def test_one_epoch_is_one(done: Study) -> None:
+    (trained,) = done.trained
+    for line in str(trained).splitlines():
+        assert "1 epochs" not in line
+    assert "after 1 epoch, " in str(trained)
+
+
 def test_it_shows_what_it_made(done: Study) -> None:
     console = Console(record=True, width=80, file=io.StringIO())
     console.print(done)
