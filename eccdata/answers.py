@@ -81,6 +81,7 @@ _COMMAND = re.compile(
     rf"(?:[_^](?:\w|\\[A-Za-z]++|{_GROUP}))*+"
     rf"|\\(?:text)?color\s*{_GROUP}\s*)\Z"
 )
+_NO_LATEX = re.compile(r"[^\\_^]*+")
 _NEAR = 64
 _FULL_WIDTH = {ord("0") + digit: ord("０") + digit for digit in range(10)}
 _ASCII = {wide: digit for digit, wide in _FULL_WIDTH.items()}
@@ -187,6 +188,9 @@ def visible(text: str) -> tuple[int, int]:
 
 def _given(text: str, begin: int, start: int, stop: int, end: int) -> bool:
     """Whether LaTeX gives the group `text[start:stop]`, or one around it, to something; looks `_NEAR` only."""
+    # whatever a group can be given to begins with one of these
+    if _NO_LATEX.fullmatch(text, max(begin, start - 2 * _NEAR), start):
+        return False
     near = max(begin, start - _NEAR)
     if _MATHEMATICS.search(text, near, start) or _COMMAND.search(text, near, start):
         return True

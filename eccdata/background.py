@@ -34,7 +34,7 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> Ended[T]:
     So it works the same from a script and from inside a running loop, as in a notebook. Called from the main
     thread, SIGINT and SIGTERM cancel the coroutine, once; it may catch the cancellation and return what it has.
     """
-    loop = asyncio.new_event_loop()
+    loop = _new_event_loop()
     task = loop.create_task(work())
     done: list[T] = []
     failed: list[BaseException] = []
@@ -69,6 +69,14 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> Ended[T]:
 def stop_caller(number: int, message: str) -> BaseException:
     """The exception that a caller of an interrupted job should see."""
     return KeyboardInterrupt(message) if number == signal.SIGINT else SystemExit(128 + number)
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:  # there is none for Windows
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 @contextmanager

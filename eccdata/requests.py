@@ -205,6 +205,8 @@ def stated_probability(value: float | None) -> float | None:
 
 def token_count(value: Json) -> int | None:
     """A count of tokens as somebody else states it; None where that cannot be one: no integer from 0 to 2³¹ - 1."""
+    if value is None:
+        return None
     # True is an int to Python
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
         return None

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import aiohttp
 import orjson
@@ -55,8 +55,7 @@ class _Connected:
     checking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
+class _Reply(NamedTuple):
     """An HTTP reply; `wait_s` is how long the server wants to be left alone."""
 
     status: int
@@ -312,11 +311,11 @@ class SGLang:
                 # Reading to the end, or failing to, gives the connection back: no need for `async with`.
                 reply = await now.session.post(url, data=content, allow_redirects=False)
                 received = await reply.read()
-            wait_s = (
-                0.0 if reply.status == 200 else openai_chat.retry_after_s(reply.headers.get("Retry-After"))
-            )
-            location = reply.headers.get("Location")
-            return _Reply(reply.status, received, location, wait_s, time.perf_counter() - started)
+            latency_s = time.perf_counter() - started
+            if reply.status == 200:
+                return _Reply(200, received, None, 0.0, latency_s)
+            wait_s = openai_chat.retry_after_s(reply.headers.get("Retry-After"))
+            return _Reply(reply.status, received, reply.headers.get("Location"), wait_s, latency_s)
         except TimeoutError as error:
             what = str(error) or "no connection in time"
             return openai_chat.Failure(Status.TIMEOUT, what, retry=True)

@@ -126,19 +126,23 @@ class Answering(Evaluator):
                 f"Question {question['question_id']!r} has the answer {truth!r}, which is neither yes nor no."
             )
         found = committed(response, self.markers)
-        columns = dict.fromkeys(self.schema.names) | {"arm": self.arm, "answer": truth}
         if found is None:
-            return columns
+            return dict.fromkeys(self.schema.names) | {"arm": self.arm, "answer": truth}
         correct = found.prediction == truth
         payoff = PAYOFFS[self.arm]
-        if payoff is not None:
-            columns["payoff"] = (
-                payoff.abstain if found.abstention else payoff.correct if correct else payoff.wrong
-            )
-        return columns | {
+        return {
+            "arm": self.arm,
+            "answer": truth,
             "prediction": found.prediction,
             "abstention": found.abstention,
             "correct": correct,
+            "payoff": None
+            if payoff is None
+            else payoff.abstain
+            if found.abstention
+            else payoff.correct
+            if correct
+            else payoff.wrong,
             "commit_char": found.commit_char,
             "reply_chars": len(response.text),
         }

@@ -92,13 +92,12 @@ class Membership(Answering):
 
     def request(self, question: Row) -> Request:
         """Put one question: the chat messages, and the same question as symbols for systems that read these."""
-        written, stream = self._write(question["stream"])
+        before, stream = self._before_candidate(question["stream"])
         candidate = question["candidate"]
-        content = f"{self._before}{written}\nCandidate sequence: {_numbers(candidate)}"
         return Request(
             question_id=question["question_id"],
             protocol=self.name_and_version,
-            messages=self.messages(content),
+            messages=self.messages(before + _numbers(candidate)),
             decoding=self.decoding,
             options=self.markers,
             payoff=PAYOFFS[self.arm],
@@ -106,27 +105,25 @@ class Membership(Answering):
         )
 
     @cached_property
-    def _write(self) -> _Writer:
-        return _Writer()
-
-    @cached_property
-    def _before(self) -> str:
-        return f"{self.prompt}\n\nMain sequence: "
+    def _before_candidate(self) -> _BeforeCandidate:
+        return _BeforeCandidate(self.prompt)
 
 
-class _Writer:
-    """Writes streams out and keeps the last one, because questions about one stream follow each other."""
+class _BeforeCandidate:
+    """What of a question comes before its candidate; kept, because questions about one stream follow each other."""
 
-    def __init__(self) -> None:
+    def __init__(self, prompt: str) -> None:
+        self._prompt = prompt
         self._last: tuple[Sequence[int], tuple[str, NDArray[np.uint8]]] | None = None
 
     def __call__(self, stream: Sequence[int]) -> tuple[str, NDArray[np.uint8]]:
-        """Give a stream as the prompt writes it and as an array."""
+        """Give the content up to the candidate, and the stream as an array."""
         last = self._last
-        # Comparing two equal lists of small integers costs a tenth of turning one into bytes, and is safer than
-        # trusting that equal ids mean equal streams.
+        # A list may be another one of the same symbols, and the same one may have been changed: rows are compared by
+        # value, which costs a tenth of writing them out.
         if last is None or last[0] != stream:
-            last = self._last = stream, (_numbers(stream), np.array(stream, np.uint8))
+            content = f"{self._prompt}\n\nMain sequence: {_numbers(stream)}\nCandidate sequence: "
+            last = self._last = stream, (content, np.array(stream, np.uint8))
         return last[1]
 
 
