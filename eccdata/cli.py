@@ -292,6 +292,10 @@ def tables(
     eccdata tables results
     eccdata tables results/a results/b --table calibration --out tables
     """
+    from eccdata.analysis.runs import find_runs
+
+    for note in find_runs(results)[1]:
+        err.print(f"Note: {note}", markup=False, highlight=False, soft_wrap=True)
     with progress_bar() as progress:
         made = eccdata.tables(
             results, out=folder, benchmark=benchmark, names=table or None, progress=progress

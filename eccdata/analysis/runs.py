@@ -11,15 +11,17 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from eccdata import catalog
+from eccdata.analysis.footers import Footer, read_footer
 from eccdata.cards import FORMAT
 from eccdata.errors import EccdataError, problem
 
 IDENTITY = ("run_id", "benchmark", "config", "split", "protocol", "system", "model")
 """Columns that are the same in every response of a run."""
 REQUIRED = (*IDENTITY, "question_id", "status", "server")
+TOLD = (*IDENTITY, "status", "server")
+"""Columns that mostly have one value in a file, which its footer tells."""
 ANEW = "it writes card and responses anew from the store, without asking anything twice"
 ARM = "arm"
 """The protocol option whose values are conditions that tables set side by side, and so never keep apart."""
@@ -40,6 +42,7 @@ class Run:
         failed: How many of them are failures.
         label: The model's name, with what tells it from other runs of that name that must not be pooled with it.
         columns: The columns that all its files have.
+        footers: What its files say of themselves.
 
     """
 
@@ -53,6 +56,7 @@ class Run:
     failed: int = 0
     label: str = ""
     columns: frozenset[str] = frozenset()
+    footers: tuple[Footer, ...] = ()
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -94,7 +98,8 @@ def find_runs(results: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
     that takes a look at the responses (`eccdata.analysis.views`).
 
     Returns:
-        The runs, and one sentence for each run inside a given folder that has no responses yet and is left out.
+        The runs, and one sentence for each run inside a given folder that has no responses yet and is left out, and
+        for each that has no card.
 
     Raises:
         EccdataError: Naming every folder that does not exist, is no run and holds none, or has no responses,
@@ -107,17 +112,18 @@ def find_runs(results: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
     if not results:
         raise EccdataError("No results were given. Name at least one run folder, such as results/NAME.")
     folders: dict[Path, None] = {}
+    footers = _Footers()
     wrong, notes = [], []
     for given in map(Path, results):
         if not given.is_dir():
             wrong.append(f"{given}: {'is no folder' if given.exists() else 'does not exist'}")
         elif _is_run(given):
-            if not _has_responses(given):
+            if not footers.any_responses(given):
                 wrong.append(f"{given}: has no responses yet")
             folders[given.resolve()] = None
         else:
             inside = sorted(child for child in given.iterdir() if _is_run(child))
-            ready = [child for child in inside if _has_responses(child)]
+            ready = [child for child in inside if footers.any_responses(child)]
             empty = set(inside).difference(ready)
             notes += [f"{child} has no responses yet and is left out." for child in inside if child in empty]
             if not ready:
@@ -132,8 +138,14 @@ def find_runs(results: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
         Run(folder, tuple(_responses(folder)), _card(folder), name)
         for folder, name in zip(folders, names, strict=True)
     ]
+    notes += [
+        f"{run.folder} has no card.json: which data and options it was asked with is not known. Run `eccdata evaluate` "
+        f"again: {ANEW}."
+        for run in runs
+        if not run.card
+    ]
     _check_formats(runs)
-    return _with_columns(runs), notes
+    return _with_columns(runs, footers), notes
 
 
 def check_columns(runs: Iterable[Run]) -> None:
@@ -257,11 +269,24 @@ def _responses(folder: Path) -> list[Path]:
     return sorted((folder / "responses").glob("*.parquet"))
 
 
-def _has_responses(folder: Path) -> bool:
-    try:
-        return any(pq.read_metadata(path).num_rows for path in _responses(folder))
-    except (pa.ArrowException, OSError):
-        return True  # a damaged file is told with the others
+class _Footers:
+    """The footers of files, each read once; of a damaged file what is wrong with it."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, Footer | str] = {}
+
+    def __call__(self, path: Path) -> Footer | str:
+        if path not in self._known:
+            try:
+                self._known[path] = read_footer(path, TOLD)
+            except (pa.ArrowException, OSError) as error:
+                self._known[path] = str(error).splitlines()[0]
+        return self._known[path]
+
+    def any_responses(self, folder: Path) -> bool:
+        """Whether a folder has any; a damaged file is told with the others."""
+        found = map(self, _responses(folder.resolve()))
+        return any(isinstance(footer, str) or footer.rows > 0 for footer in found)
 
 
 def _card(folder: Path) -> Mapping[str, Any]:
@@ -293,21 +318,23 @@ def _check_formats(runs: Iterable[Run]) -> None:
         )
 
 
-def _with_columns(runs: Iterable[Run]) -> list[Run]:
+def _with_columns(runs: Iterable[Run], footers: _Footers) -> list[Run]:
     wrong = []
     found = []
     for run in runs:
-        common: set[str] | None = None
+        told = []
         for path in run.files:
-            try:
-                columns = pq.read_schema(path).names
-            except (pa.ArrowException, OSError) as error:
-                wrong.append(f"{path}: {str(error).splitlines()[0]}")
+            footer = footers(path)
+            if isinstance(footer, str):
+                wrong.append(f"{path}: {footer}")
                 continue
-            if lacking := [name for name in REQUIRED if name not in columns]:
+            names = {name for name, _ in footer.columns}
+            if lacking := [name for name in REQUIRED if name not in names]:
                 wrong.append(f"{path}: lacks {', '.join(lacking)}")
-            common = set(columns) if common is None else common & set(columns)
-        found.append(replace(run, columns=frozenset(common or ())))
+            told.append(footer)
+        columns = [{name for name, _ in footer.columns} for footer in told]
+        common = frozenset(set.intersection(*columns) if columns else ())
+        found.append(replace(run, columns=common, footers=tuple(told)))
     if wrong:
         raise problem(
             "These files are no responses of a run:",

@@ -8,9 +8,12 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from eccdata import report, tables
 from eccdata.analysis.runs import find_runs
 from eccdata.analysis.views import open_views
+from eccdata.cli import app
 from eccdata.errors import EccdataError
 from support.results import SCHEMA, cell, write_run
 
@@ -99,6 +102,23 @@ def test_a_broken_card_is_told(tmp_path: Path) -> None:
     (run / "card.json").write_text("{")
     with pytest.raises(EccdataError, match=r"card\.json is no JSON"):
         find_runs([run])
+
+
+def test_a_run_without_a_card_is_told_wherever_runs_are_read(tmp_path: Path) -> None:
+    write_run(tmp_path / "results" / "whole", QUESTIONS)
+    bare = write_run(tmp_path / "results" / "bare", QUESTIONS, arm="a")
+    (bare / "card.json").unlink()
+    _, notes = find_runs([tmp_path / "results"])
+    (note,) = notes
+    assert note.startswith(f"{bare} has no card.json: ")
+    assert "evaluate` again" in note
+    tables([tmp_path / "results"], names=["accuracy"], out=tmp_path / "tables")
+    assert note in (tmp_path / "tables" / "README.md").read_text("utf-8")
+    told = CliRunner().invoke(app, ["tables", str(tmp_path / "results"), "--table", "accuracy"])
+    assert f"Note: {note}" in told.stderr
+    pytest.importorskip("jinja2")
+    page = report([tmp_path / "results"], out=tmp_path / "report.html").path.read_text("utf-8")
+    assert f"{bare} has no card.json" in page
 
 
 @pytest.mark.parametrize("of", [99, None, "2"])
@@ -237,7 +257,7 @@ def test_without_cards_runs_that_cannot_be_told_apart_go_by_their_names(tmp_path
     write_run(tmp_path / "y", QUESTIONS, card=False, options={"max_tokens": 16})
     named, notes = labels(tmp_path)
     assert named == {"x": "model [x]", "y": "model [y]"}
-    assert len(notes) == 1
+    assert len(notes) == 3, "two without a card, and one model that was taken apart"
 
 
 def test_an_incomplete_run_is_noted(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_the_hub_is_asked_once_and_what_it_said_is_told(mine: Path, hub: Hub) ->
 
 
 def test_where_no_hub_is_it_is_tried_once(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = []
+    tried: list[float] = []
     monkeypatch.setattr("time.sleep", tried.append)
     pattern = "huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE"
     monkeypatch.setattr(pattern, "http://127.0.0.1:9/{repo_id}/resolve/{revision}/{filename}")
