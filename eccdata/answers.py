@@ -39,9 +39,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from eccdata.requests import Response, Status
 
@@ -98,8 +98,7 @@ class Abstention(StrEnum):
     """The reply was cut at the token limit before it held one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(NamedTuple):
     """An option marker in a reply.
 
     Attributes:
@@ -116,8 +115,7 @@ class Marker:
     name_start: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a response committed to.
 
     Attributes:

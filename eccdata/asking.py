@@ -23,7 +23,7 @@ loop see to its sockets."""
 
 REPORT_EVERY_S = 0.2
 
-MAPPED_TOGETHER = 16
+MAPPED_TOGETHER = 64
 """So many questions are mapped and looked up at a time, for the same reason as `eccdata.results.SCORED_TOGETHER`."""
 
 PASSING = frozenset(

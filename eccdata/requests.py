@@ -42,10 +42,9 @@ class Status(StrEnum):
     TIMEOUT = "timeout"
     """No complete response within the time limit, still after the last retry."""
 
-    @property
-    def answered(self) -> bool:
-        """Whether the response carries a reply that can be scored."""
-        return self in (Status.OK, Status.TRUNCATED)
+    def __init__(self, value: str) -> None:
+        """Mark those that carry a reply that can be scored as `answered`."""
+        self.answered = value in ("ok", "truncated")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,14 @@ ROWS_PER_GROUP = 4096
 GROUPS_AT_ONCE = 4
 """How many groups of rows may wait for one question that takes long."""
 
-SCORED_TOGETHER = 32
+SCORED_TOGETHER = 128
 """Responses are scored so many at a time: one by one, between requests, the processor would have to fetch the code
 for it each time anew, which costs as much again."""
 
 OPTIONS = ("yes", "no", "abstain")
 """The meanings whose probabilities the results have, as `option_<meaning>`."""
+
+_UNTOLD = (None,) * len(OPTIONS)
 
 _IDENTITY = pa.schema(
     {
@@ -123,7 +125,9 @@ class Results:
         self._path = path
         self._evaluator = evaluator
         self._identity = identity
+        self._carried = tuple(evaluator.carried)
         self._details = details.names
+        self._verdict = evaluator.schema.names
         self._columns = schema(evaluator, details)
         self._prompts = hashlib.sha256()
         self._arrived: list[tuple[int, Row, Stored]] = []
@@ -198,11 +202,11 @@ class Results:
         response, evaluator = stored.response, self._evaluator
         answered = response.status.answered
         verdict = evaluator.columns(question, response)
-        options = response.option_probabilities or {}
+        options = response.option_probabilities
         details = response.details or {}
         return [
             question["question_id"],
-            *[question.get(name) for name in evaluator.carried],
+            *[question.get(name) for name in self._carried],
             response.status.value,
             response.error,
             response.attempts,
@@ -216,14 +220,14 @@ class Results:
             token_count(response.cached_tokens),
             token_count(response.token_limit),
             stated_probability(response.probability),
-            *[stated_probability(options.get(meaning)) for meaning in OPTIONS],
+            *([stated_probability(options.get(meaning)) for meaning in OPTIONS] if options else _UNTOLD),
             response.latency_s,
             stored.asked_at,
             stored.server,
             stored.key.hex(),
             *(self._media(question, response) if evaluator.shows_media else ()),
-            *[details.get(name) for name in self._details],
-            *[verdict[name] for name in evaluator.schema.names],
+            *([details.get(name) for name in self._details] if self._details else ()),
+            *[verdict[name] for name in self._verdict],
         ]
 
     def _media(self, question: Row, response: Response) -> list[Any]:

@@ -13,10 +13,9 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from eccdata.errors import EccdataError
 from eccdata.keys import digest
@@ -115,8 +114,7 @@ class StoreInUse(EccdataError):
     """Another process has the store open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """A response as the store gives it back.
 
     Attributes:

@@ -23,7 +23,7 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> None:
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         assert task is not None
         now = self._entered[task] = self._loop.time()
         if self._timer is None:
@@ -32,7 +32,7 @@ class Deadlines:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         assert task is not None
         self._entered.pop(task, None)
         if task not in self._expired:

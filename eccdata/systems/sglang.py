@@ -31,6 +31,8 @@ KEEPALIVE_S = 3.0
 """Shorter than the 5 s after which SGLang's server closes an idle connection: a request sent at that very
 moment would be lost."""
 
+JSON = "application/json"
+
 _OWN_FIELDS = frozenset({"model", "messages", "max_tokens", "temperature", "top_p", "seed", "stream"})
 _LOGPROB_FIELDS = frozenset({"logprobs", "top_logprobs"})
 _DRAW = random.SystemRandom()
@@ -151,7 +153,7 @@ class SGLang:
         headers = {
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate",
-            "Content-Type": "application/json",
+            "Content-Type": JSON,
             "User-Agent": f"eccdata/{eccdata.__version__}",
         }
         if now.key and URL(self.base_url).user:
@@ -309,7 +311,8 @@ class SGLang:
             started = time.perf_counter()
             with now.deadlines:
                 # Reading to the end, or failing to, gives the connection back: no need for `async with`.
-                reply = await now.session.post(url, data=content, allow_redirects=False)
+                sent = aiohttp.BytesPayload(content, content_type=JSON)
+                reply = await now.session.post(url, data=sent, allow_redirects=False)
                 received = await reply.read()
             latency_s = time.perf_counter() - started
             if reply.status == 200:
