@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from eccdata.errors import EccdataError
 
-BATCH_ROWS = 256
+BATCH_ROWS = 512
 BATCH_BYTES = 16 * 2**20
 _MEDIA = (datasets.Audio, datasets.Image, datasets.Video)
 

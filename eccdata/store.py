@@ -26,7 +26,7 @@ FORMAT = 1
 
 APPLICATION_ID = 0x45434344  # "ECCD", in the header of every store
 
-TOGETHER_S = 0.005
+TOGETHER_S = 0.01
 """Where responses arrive more often than this, those of as long share one commit; a rarer one has its own."""
 
 _SCHEMA = f"""

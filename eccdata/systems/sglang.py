@@ -227,13 +227,30 @@ class SGLang:
 
         """
         limit = request.decoding.max_tokens
-        content = await self._content(request)
+        content = (
+            await self._content_of_media(request, limit) if request.media else self._content(request, limit)
+        )
         attempts = 0
         retries = 0
         while True:
             attempts += 1
             started = time.perf_counter()
-            outcome, wait_s = await self._send(content, attempts, limit, request.options)
+            reply = await self._post(self._now.chat, content)
+            if isinstance(reply, openai_chat.Failure):
+                outcome: Response | openai_chat.Failure = reply
+                wait_s = 0.0
+            else:
+                outcome = openai_chat.read(
+                    reply.status,
+                    reply.content,
+                    latency_s=reply.latency_s,
+                    attempts=attempts,
+                    token_limit=limit,
+                    location=reply.location,
+                    mask=self._now.mask,
+                    options=request.options,
+                )
+                wait_s = reply.wait_s
             if isinstance(outcome, Response):
                 return outcome
             if outcome.denied:
@@ -241,7 +258,7 @@ class SGLang:
             if outcome.room is not None and outcome.room < limit:
                 # The prompt fits, the limit does not: ask again with the room that is left.
                 limit = outcome.room
-                content = await self._content(request, limit)
+                content = await self._content_of_media(request, limit)
                 continue
             if not outcome.retry or retries >= self.retries:
                 return Response(
@@ -266,12 +283,12 @@ class SGLang:
             f"{self._where()} no longer takes the API key in ${self.api_key_env}: {failure.error}"
         )
 
-    async def _content(self, request: Request, limit: int | None = None) -> bytes:
-        def content() -> bytes:
-            return orjson.dumps(openai_chat.body(request, self._now.model, self._fields, limit))
+    def _content(self, request: Request, limit: int) -> bytes:
+        return orjson.dumps(openai_chat.body(request, self._now.model, self._fields, limit))
 
-        # media are read from files, which may take its time
-        return await asyncio.to_thread(content) if request.media else content()
+    async def _content_of_media(self, request: Request, limit: int) -> bytes:
+        # they are read from files, which may take its time
+        return await asyncio.to_thread(self._content, request, limit)
 
     @cached_property
     def _fields(self) -> Mapping[str, Json]:
@@ -280,25 +297,6 @@ class SGLang:
         return {**self.extra, **asked}
 
     # -- one attempt ---------------------------------------------------------------------------------------
-
-    async def _send(
-        self, content: bytes, attempts: int, limit: int, options: Mapping[str, str]
-    ) -> tuple[Response | openai_chat.Failure, float]:
-        """One attempt: what came of it, and how many seconds the server wants to be left alone."""
-        reply = await self._post(self._now.chat, content)
-        if isinstance(reply, openai_chat.Failure):
-            return reply, 0.0
-        outcome = openai_chat.read(
-            reply.status,
-            reply.content,
-            latency_s=reply.latency_s,
-            attempts=attempts,
-            token_limit=limit,
-            location=reply.location,
-            mask=self._now.mask,
-            options=options,
-        )
-        return outcome, reply.wait_s
 
     async def _post(self, url: URL, content: bytes) -> _Reply | openai_chat.Failure:
         """Send a body of JSON; what came back, or why nothing did."""

@@ -7,6 +7,7 @@ import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import aiohttp
@@ -63,16 +64,16 @@ def test_reaches_nine_tenths_of_what_a_slow_server_allows(tmp_path: Path) -> Non
     assert max(shares) >= 0.9
 
 
-def test_costs_hardly_more_than_a_bare_loop(tmp_path: Path) -> None:
-    """Half as much again is what the driver is meant to cost, and it does not keep to that yet.
+def test_costs_at_most_half_as_much_again_as_a_bare_loop(tmp_path: Path) -> None:
+    """Everything is included: opening, mapping, keys, the store, scoring, the results and the card.
 
-    1.35 to 1.70 has been measured. Twice the bare loop is what fails; the ratio is printed.
+    Bare loop and driver take turns, and the middle one of the turns' ratios is held to the limit: what else the machine
+    does meanwhile slows both of a turn alike, and it slows single turns, of which the least of all would be luck.
     """
-    dataset = questions(4800, length=512)
+    dataset = questions(2400, length=512)
     evaluator = catalog.evaluator("eccbench", "membership")()
     bodies = [body(evaluator.request(row), MODEL, {}) for row in map(_named, dataset)]
     with spawn("instant") as url:
-        ours, bare, openai = [], [], []
 
         def driver(label: str, rows: Any) -> None:
             run = evaluate(
@@ -88,20 +89,18 @@ def test_costs_hardly_more_than_a_bare_loop(tmp_path: Path) -> None:
         driver("warm", dataset.select(range(64)))
         asyncio.run(_bare(url, bodies[:64]))
         asyncio.run(_openai(url, bodies[:64]))
-        for repeat in range(6):
-            # In turn, so that whatever else the machine does meets all of them alike; it can only slow them.
+        bare, ours = [], []
+        for turn in range(11):
             bare.append(_measured(lambda: asyncio.run(_bare(url, bodies)), len(bodies)))
-            ours.append(_measured(lambda n=repeat: driver(f"run-{n}", dataset), len(bodies)))  # type: ignore[misc]
-            if repeat >= 2 and min(m[1] for m in ours) <= 1.5 * min(m[1] for m in bare):
-                break
-        openai.append(_measured(lambda: asyncio.run(_openai(url, bodies[:1200])), 1200))
+            ours.append(_measured(lambda n=turn: driver(f"run-{n}", dataset), len(bodies)))  # type: ignore[misc]
+        openai = [_measured(lambda: asyncio.run(_openai(url, bodies[:600])), 600)]
     for name, measured in (("driver", ours), ("bare aiohttp loop", bare), ("openai client", openai)):
-        rate, cpu = max(m[0] for m in measured), min(m[1] for m in measured)
+        rate, cpu = max(m[0] for m in measured), median(m[1] for m in measured)
         print(f"\n{name}: {rate:.0f} requests/s, {cpu:.3f} CPU s per 1000 requests", end="")
-    ratio = min(m[1] for m in ours) / min(m[1] for m in bare)
-    print(f"\nCPU of the driver to the bare loop: {ratio:.2f}")
-    assert ratio <= 2
-    assert min(m[1] for m in ours) < min(m[1] for m in openai)
+    ratios = sorted(mine[1] / least[1] for mine, least in zip(ours, bare, strict=True))
+    print(f"\nCPU of the driver to the bare loop: {median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
+    assert median(ratios) <= 1.5
+    assert median(m[1] for m in ours) < openai[0][1]
 
 
 def test_a_stored_response_costs_microseconds(tmp_path: Path) -> None:
