@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
+from support import parallel
 from support.sglang_environment import Environment, NotHere, environment
 from support.sglang_server import Server
 
@@ -62,9 +63,74 @@ def sglang_server(
         yield server
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Use the cores for a whole run, and one process for a part of it."""
+    return parallel.processes(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep together what shares fixtures, in the order that the tests have."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return parallel.unit(nodeid)
+
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, and end with what runs alone."""
+    items.sort(key=parallel.rank)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a test that measures run while no other process runs one."""
+    told = getattr(item.config, "workerinput", None)
+    if told is None:
+        return (yield)
+    with parallel.turn(Path(told["turns"]), alone=item.get_closest_marker("benchmark") is not None):
+        return (yield)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process where turns are taken."""
+    factory: pytest.TempPathFactory = node.config._tmp_path_factory
+    node.workerinput["turns"] = str(factory.getbasetemp())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Hear from a process that had no server."""
+    if reason := getattr(node, "workeroutput", {}).get("not_here"):
+        node.config.stash[NOT_HERE] = reason
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the process that sums up."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["not_here"] = session.config.stash.get(NOT_HERE, None)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say once more, where nobody can miss it, that nothing was tested against a real server."""
+    """Show what was measured, and say once more that nothing was tested against a real server, if so."""
     reason = config.stash.get(NOT_HERE, None)
     if reason is not None:
         terminalreporter.section("NOT tested: anything against a real SGLang server", red=True)
         terminalreporter.write_line(reason)
+    measured = [
+        (report.nodeid, report.capstdout.strip())
+        for report in terminalreporter.getreports("passed")
+        if "benchmark" in report.keywords and report.when == "call" and report.capstdout.strip()
+    ]
+    if measured:
+        terminalreporter.section("measured")
+        for name, told in measured:
+            terminalreporter.write_line(name, bold=True)
+            terminalreporter.write_line(told)

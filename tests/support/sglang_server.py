@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
-import os
 import re
 import secrets
-import signal
 import socket
-import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -20,13 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from support.sglang_environment import HOME, Environment
+from support.forked import Forked, nursery
+from support.sglang_environment import Environment
 
 START_LIMIT_S = 300.0
 STOP_LIMIT_S = 30.0
 REPLY_LIMIT_S = 300.0
-THREADS = 1
-"""More do not pay on few cores: threads that wait for each other spin, and take the cores from those who work."""
 FIXED = (
     *("--device", "cpu", "--dtype", "float32", "--attention-backend", "torch_native"),
     *("--sampling-backend", "pytorch"),
@@ -77,7 +72,7 @@ class Server:
         }
         self.port = _free_port()
         self.key = secrets.token_hex(16)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Forked | None = None
 
     @property
     def base_url(self) -> str:
@@ -99,26 +94,16 @@ class Server:
         self.wait_until_healthy()
 
     def begin(self) -> None:
-        """Start it; from a thread that lives as long as it, since the kernel ends it with that thread."""
+        """Start it."""
         assert self._process is None, "it runs already"
-        command = [
-            *(str(self.environment.python), str(HOME / "serve.py"), str(os.getpid())),
+        arguments = [
             *("--model-path", str(self.model), "--served-model-name", self.name),
             *("--port", str(self.port), "--api-key", self.key),
             *FIXED,
             *(("--is-embedding",) if self.embeds else ()),
             *(part for name, value in self.arguments.items() for part in (f"--{name}", str(value))),
         ]
-        with self.log.open("ab") as output:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=self.environment.variables(threads=THREADS),
-                # its own group: Ctrl-C in a terminal is pytest's affair, and a group can be killed as one
-                start_new_session=True,
-            )
+        self._process = nursery(self.environment).order(arguments, self.log)
 
     def wait_until_healthy(self) -> None:
         """Wait until it is; it is stopped where that does not come."""
@@ -133,8 +118,7 @@ class Server:
         """SIGKILL to all its processes: connections break in the middle of replies."""
         process, self._process = self._process, None
         assert process is not None, "it does not run"
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        process.kill()
 
     def stop(self) -> None:
         """SIGTERM, and SIGKILL to its whole process group where it does not end; returns when it is gone.
@@ -147,13 +131,10 @@ class Server:
             return
         try:
             process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(STOP_LIMIT_S)
+            process.ended(STOP_LIMIT_S)
         finally:
             # Where it ended by itself its workers did too: they watch their parent.
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            process.kill()
 
     def restart(self, **changed: str | int) -> None:
         """Stop it and start it again on the same port, with some arguments changed (`random_seed=2`)."""
@@ -197,11 +178,11 @@ class Server:
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
         return urllib.request.Request(self.base_url + path, body, headers)
 
-    def _wait_until_healthy(self, process: subprocess.Popen[bytes]) -> None:
+    def _wait_until_healthy(self, process: Forked) -> None:
         end = time.monotonic() + START_LIMIT_S
         while time.monotonic() < end:
-            if process.poll() is not None:
-                raise RuntimeError(f"SGLang exited with {process.returncode}.\n{self._last_words()}")
+            if process.ended():
+                raise RuntimeError(f"SGLang ended.\n{self._last_words()}")
             try:
                 with urllib.request.urlopen(f"{self.base_url}/health", timeout=10):
                     return

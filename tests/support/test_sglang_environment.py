@@ -81,8 +81,10 @@ def test_a_digest_covers_contents(tmp_path: Path) -> None:
     assert digest("3.11", tmp_path / "a") != before
 
 
-@pytest.mark.parametrize(("required", "outcome"), [("", "1 skipped"), ("1", "1 error")])
-def test_a_machine_that_cannot_have_it_says_so_aloud(tmp_path: Path, required: str, outcome: str) -> None:
+@pytest.mark.parametrize(("required", "outcome", "processes"), [("", "1 skipped", 2), ("1", "1 error", 0)])
+def test_a_machine_that_cannot_have_it_says_so_aloud(
+    tmp_path: Path, required: str, outcome: str, processes: int
+) -> None:
     (tmp_path / "file").touch()
     run = subprocess.run(
         [
@@ -92,6 +94,7 @@ def test_a_machine_that_cannot_have_it_says_so_aloud(tmp_path: Path, required: s
             "tests/endtoend/test_text.py",
             "-k",
             "overflow",
+            f"-n{processes}",
             "-p",
             "no:cacheprovider",
         ],
