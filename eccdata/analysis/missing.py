@@ -6,11 +6,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import product
+from threading import Lock
 from typing import Any
 
 import duckdb
 
 from eccdata.analysis.header import Header
+from eccdata.analysis.runs import IDENTITY
 
 Row = tuple[Any, ...]
 
@@ -22,23 +24,38 @@ class Asked:
         """Go through the responses.
 
         They are counted by the columns that the headers name, but for those that have no end of values or cost
-        something to work out: what names such a column is counted when it is asked for.
+        something to work out: what names such a column is counted when it is asked for, unless all it asks is
+        whether the column is null.
 
         Args:
-            connection: One with the view `responses`; gets a table `asked`.
+            connection: One with the views `responses` and `runs`; gets a table `asked`, and no other thread may use it.
             headers: Those that will be asked for.
 
         """
         self._connection = connection
+        self._lock = Lock()
         there = {name: kind for name, kind, *_ in connection.execute("DESCRIBE responses").fetchall()}
         self._dear = {name for name, kind in there.items() if kind in ("DOUBLE", "FLOAT")}
         self._known: dict[str, list[Row]] = {}
         named = {"label"}.union(*(_named(header) for header in headers if not self._is_dear(header)))
-        chosen = ", ".join(name for name in there if name in named)
-        connection.execute(
-            f"CREATE TABLE asked AS SELECT {chosen}, count(*) AS responses, count(*) FILTER (failed) AS failures "  # noqa: S608 (columns)
-            "FROM responses GROUP BY ALL"
+        # what is the same in all responses of a run is put to them at the end
+        of_run = [name for name in ("label", *IDENTITY) if name in named]
+        varying = [name for name in there if name in named and name not in of_run]
+        known = ", ".join(name for name in varying if name not in self._dear)
+        is_null = "".join(
+            f", CASE WHEN {name} IS NOT NULL THEN 0::DOUBLE END AS {name}"
+            for name in varying
+            if name in self._dear
         )
+        connection.execute(f"""
+            CREATE TABLE asked AS
+            SELECT {", ".join(f"runs.{name}" for name in of_run)}, counted.* EXCLUDE (run_id)
+            FROM (
+                SELECT run_id AS run_id, {known or "NULL AS nothing"}{is_null},
+                    count(*) AS responses, count(*) FILTER (failed) AS failures
+                FROM responses GROUP BY ALL
+            ) AS counted JOIN runs USING (run_id)
+        """)  # noqa: S608 (columns)
 
     def count(self, header: Header) -> list[Row]:
         """Give label, the columns that are expected, responses and failures of what the header counts."""
@@ -50,19 +67,27 @@ class Asked:
             f"SELECT {chosen}, {counted} FROM {source} "  # noqa: S608 (the query's own words)
             f"WHERE {header.counts} GROUP BY ALL ORDER BY ALL"
         )
-        if query not in self._known:
-            self._known[query] = self._connection.execute(query).fetchall()
-        return self._known[query]
+        with self._lock:
+            if query not in self._known:
+                self._known[query] = self._connection.execute(query).fetchall()
+            return self._known[query]
 
     def _is_dear(self, header: Header) -> bool:
-        return not self._dear.isdisjoint(_named(header))
+        """Whether it asks for more of a dear column than whether it is null."""
+        rest = re.sub(r"(?i)\b(\w+)\s+IS\s+(NOT\s+)?NULL\b", "", _bare(header))
+        return not self._dear.isdisjoint(re.findall(r"\w+", rest))
 
 
 def _named(header: Header) -> set[str]:
     """The names in a header's conditions, columns or not."""
+    return set(re.findall(r"\w+", _bare(header)))
+
+
+def _bare(header: Header) -> str:
+    """A header's conditions without what stands in quotes."""
     if not header.counts_responses:
-        return set()
-    return {*re.findall(r"\w+", re.sub(r"'[^']*'", "", header.counts)), *_expected(header)}
+        return ""
+    return " ; ".join([re.sub(r"'[^']*'", "", header.counts), *_expected(header)])
 
 
 def _expected(header: Header) -> list[str]:

@@ -1,7 +1,7 @@
 """Stages: counts that a benchmark's tables share, each a SELECT in `queries/<benchmark>/stages/<name>.sql`.
 
 A stage is a view of its name beside `responses`, worked out anew by every query that reads it; one may read another.
-`eccdata tables`, which runs many queries, keeps each stage from its first use on (`keep_stages`): in memory, and in
+`eccdata tables`, which runs many queries, keeps each stage from its first use on (`KeptStages`): in memory, and in
 DuckDB's temporary folder where that does not suffice.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
+from threading import Lock
 
 import duckdb
 
@@ -19,6 +20,7 @@ from eccdata.errors import EccdataError
 STAGE = "stage"
 COLUMNS = "columns_of_responses"
 REAL = "responses_of_runs"
+KEPT = "kept_"
 
 
 def create_stages(connection: duckdb.DuckDBPyConnection, benchmarks: Iterable[str]) -> None:
@@ -57,23 +59,40 @@ def create_stages(connection: duckdb.DuckDBPyConnection, benchmarks: Iterable[st
     connection.execute(f"DROP TABLE {COLUMNS}")
 
 
-def keep_stages(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Work out the stages that a query reads, unless they have been, and let them stand for the views."""
-    views = _not_kept(connection)
-    for name in sorted(_named(sql, views)):
-        keep_stages(connection, views[name].partition(" AS ")[2])
-        if name in _not_kept(connection):
-            connection.execute(f"CREATE TABLE kept AS FROM {name}")
-            connection.execute(f"DROP VIEW {name}")
-            connection.execute(f"ALTER TABLE kept RENAME TO {name}")
+class KeptStages:
+    """The stages of a connection's benchmarks, each kept from its first use on. Threads may share it."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Find the stages.
+
+        Args:
+            connection: One on which `create_stages` was called.
+
+        """
+        query = "SELECT view_name, sql FROM duckdb_views() WHERE comment = ?"
+        views = dict(connection.execute(query, [STAGE]).fetchall())
+        self._texts = {name: sql.partition(" AS ")[2] for name, sql in views.items()}
+        self._locks = {name: Lock() for name in views}
+        self._kept: set[str] = set()
+
+    def keep(self, connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+        """Work out the stages that a query reads, unless they have been, and let them stand for the views.
+
+        Args:
+            connection: The same as that on which the stages were found, or another one to the same database.
+            sql: The query.
+
+        """
+        for name in sorted(_named(sql, self._texts)):
+            with self._locks[name]:
+                if name not in self._kept:
+                    self.keep(connection, self._texts[name])
+                    connection.execute(f"CREATE TABLE {KEPT}{name} AS FROM {name}")
+                    connection.execute(f"DROP VIEW {name}")
+                    connection.execute(f"ALTER TABLE {KEPT}{name} RENAME TO {name}")
+                    self._kept.add(name)
 
 
 def _named(sql: str, names: Iterable[str]) -> set[str]:
     """The names that a query has anywhere but in its comments: one too many costs time alone."""
     return set(re.findall(r"\w+", re.sub(r"(?m)--.*$", "", sql))) & set(names)
-
-
-def _not_kept(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """The stages that are still views, with what makes them."""
-    query = "SELECT view_name, sql FROM duckdb_views() WHERE comment = ?"
-    return dict(connection.execute(query, [STAGE]).fetchall())

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources.abc import Traversable
+from itertools import chain
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import duckdb
@@ -23,13 +27,17 @@ from eccdata.analysis.header import Header, bare_header, parse_header
 from eccdata.analysis.missing import Asked, missing
 from eccdata.analysis.reference import Printed, compare
 from eccdata.analysis.runs import Run
-from eccdata.analysis.stages import keep_stages
-from eccdata.analysis.views import Views, open_views, parquet_files
+from eccdata.analysis.stages import KeptStages
+from eccdata.analysis.views import Views, open_views
 from eccdata.errors import EccdataError, problem, unknown
 from eccdata.progress import Progress
 
 SUFFIXES = ("csv", "md", "tex", "sql")
 RECORD = "tables.json"
+AT_ONCE = 2
+"""How many tables are made at the same time: what one does on a single core leaves others to the next."""
+ROWS_AT_ONCE = 1 << 19
+"""How many names of questions are told apart together, unless one run has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +112,8 @@ def tables(
         benchmark: Only this benchmark's tables.
         names: Only these tables; all if none.
         progress: Called with the number of tables done, how many there are, and `tables`.
-        threads: How many threads to use; as many as there are cores if none. The tables are the same with any.
+        threads: How many threads a query may use; as many as there are cores if none. Unless it is 1, two tables are
+            made at a time. The tables are the same with any.
         memory_limit: How much memory to use, such as `2GB`; 80 % of what there is if none.
 
     Raises:
@@ -113,25 +122,16 @@ def tables(
             run's folder, or holds what this did not write.
 
     """
-    views = open_views(results, threads=threads, memory_limit=memory_limit)
+    at_once = 1 if threads == 1 else AT_ONCE
+    views = open_views(results, threads=threads, memory_limit=memory_limit, beside=at_once, only_reading=True)
     try:
         if out is not None:
             check_outside_runs(Path(out), views.runs)
             _check_ours(Path(out))
         queries = [_read(*query) for query in _queries(views.runs, benchmark, names)]
-        _check_questions(views)
-        asked = Asked(views.connection, [table.header for table in queries])
-        made = []
-        # The queries keep the cores busy by themselves; the threads of the redraws' small products would only spin.
-        with threadpool_limits(limits=1, user_api="blas"):
-            for index, table in enumerate(queries):
-                if progress is not None:
-                    progress(index, len(queries), "tables")
-                made.append(table if table.error else _fill(views, asked, table))
-        if progress is not None:
-            progress(len(queries), len(queries), "tables")
+        made = _make(views, queries, progress)
     finally:
-        views.connection.close()
+        views.close()
     if out is not None:
         write(made, Path(out), views)
     return made
@@ -155,21 +155,77 @@ def _queries(
     return [query for query in found if not names or query[1] in names]
 
 
-def _check_questions(views: Views) -> None:
+def _make(views: Views, queries: Sequence[TableResult], progress: Progress | None) -> list[TableResult]:
+    """Fill the tables, some of them at the same time."""
+    free: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
+    for connection in views.beside:
+        free.put(connection)
+
+    def fill(table: TableResult) -> TableResult:
+        connection = free.get()
+        try:
+            return table if table.error else _fill(connection, views.runs, stages, asked, table)
+        finally:
+            free.put(connection)
+
+    # The queries keep the cores busy by themselves; the threads of the redraws' small products would only spin.
+    with threadpool_limits(limits=1, user_api="blas"), _threads(views) as pool:
+        stages = KeptStages(views.connection)
+        checked = pool.submit(_check_questions, views, views.beside[0])
+        counted = pool.submit(Asked, views.connection, [table.header for table in queries])
+        checked.result()
+        asked = counted.result()
+        filled = [pool.submit(fill, table) for table in queries]
+        for done, _ in enumerate(chain([None], as_completed(filled))):
+            if progress is not None:
+                progress(done, len(queries), "tables")
+        return [future.result() for future in filled]
+
+
+@contextmanager
+def _threads(views: Views) -> Iterator[ThreadPoolExecutor]:
+    """As many threads as there are connections for them; with an error all that they do is broken off."""
+    pool = ThreadPoolExecutor(len(views.beside))
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for connection in (views.connection, *views.beside):
+            connection.interrupt()
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _check_questions(views: Views, connection: duckdb.DuckDBPyConnection) -> None:
     """See that no run has two responses to one question: they would be counted, and paired, twice."""
-    twice = []
-    for index, run in enumerate(views.runs):
-        # run by run, for the names of one run are soon told apart and forgotten
-        source = parquet_files([(index, run)])
-        surplus = views.connection.execute(f"SELECT count(*) - count(DISTINCT question_id) FROM {source}")  # noqa: S608
-        if found := surplus.fetchall()[0][0]:
-            twice.append((run.name, found))
-    if twice:
+    batches: list[list[int]] = []
+    rows = 0
+    for place, run in enumerate(views.runs):
+        # a few runs at a time, for their questions are soon told apart and forgotten
+        rows += run.responses
+        if not batches or rows > ROWS_AT_ONCE:
+            batches.append([])
+            rows = run.responses
+        batches[-1].append(place)
+    short = "hash(run_id, question_id)"
+    suspect = [place for batch in batches if _surplus(views, connection, batch, short) for place in batch]
+    # two short keys may be the same by chance
+    found = {place: _surplus(views, connection, [place], "question_id") for place in suspect}
+    if any(found.values()):
         raise problem(
             "These runs hold more than one response to a question:",
-            [f"{run}: {surplus} too many" for run, surplus in twice],
+            [f"{views.runs[place].name}: {surplus} too many" for place, surplus in found.items() if surplus],
             "Run `eccdata evaluate` again: it writes the responses anew from the store.",
         )
+
+
+def _surplus(views: Views, connection: duckdb.DuckDBPyConnection, places: Sequence[int], key: str) -> int:
+    """How many responses of some runs have a key that another one has."""
+    source = views.sources.rows(places)
+    rows = sum(views.runs[place].responses for place in places)
+    distinct = f"SELECT count(*) FROM (SELECT DISTINCT {key} FROM {source})"  # noqa: S608 (names are ours)
+    return rows - int(connection.execute(distinct).fetchall()[0][0])
 
 
 def _read(benchmark: str, name: str, path: Traversable) -> TableResult:
@@ -184,25 +240,27 @@ def _read(benchmark: str, name: str, path: Traversable) -> TableResult:
         return replace(table, error=str(cause))
 
 
-def _fill(views: Views, asked: Asked, table: TableResult) -> TableResult:
+def _fill(
+    connection: duckdb.DuckDBPyConnection, runs: Sequence[Run], stages: KeptStages, asked: Asked, table: TableResult
+) -> TableResult:  # fmt: skip
     """Run the query."""
     header, where = table.header, f"{table.benchmark}/{table.name}"
     lacking: list[str] = []
     comparison = None
     try:
         if header.counts_responses:
-            labels = {run.label for run in views.runs if run.identity["benchmark"] == table.benchmark}
+            labels = {run.label for run in runs if run.identity["benchmark"] == table.benchmark}
             lacking = missing(asked, header, labels)
             if not asked.count(header):
                 return replace(table, missing=tuple(lacking))
-        keep_stages(views.connection, table.sql)
-        columns, rows = _rows(views.connection, table.sql)
+        stages.keep(connection, table.sql)
+        columns, rows = _rows(connection, table.sql)
         _check_shown(header, columns, rows, where)
         if header.reference:
             known = catalog.references(table.benchmark)
             if header.reference not in known:
                 raise unknown(f"reference of {where}", header.reference, known)
-            comparison = compare(header, known[header.reference], rows, columns, views.runs)
+            comparison = compare(header, known[header.reference], rows, columns, runs)
         if not rows and not lacking:
             lacking = [f"There is nothing to count: it needs {header.needs}."]
     except duckdb.Error as cause:

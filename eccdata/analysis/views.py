@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -19,16 +18,17 @@ import pyarrow as pa
 from eccdata import catalog
 from eccdata.analysis.backbone_pricing import add_backbone_prices
 from eccdata.analysis.bootstrap import add_bootstrap
-from eccdata.analysis.files import PROTOCOL, ReadOnlyFiles
 from eccdata.analysis.pricing import PRICED, add_prices, insert, priced_columns
 from eccdata.analysis.reaching import add_reaching
 from eccdata.analysis.runs import IDENTITY, Run, check_columns, check_identities, find_runs, label
+from eccdata.analysis.sources import Sources, open_sources
 from eccdata.analysis.stages import create_stages
 from eccdata.errors import EccdataError, problem
 from eccdata.requests import Status
 from eccdata.results import NO_COLUMNS, schema
 
-ANSWERED = ", ".join(f"'{status.value}'" for status in Status if status.answered)
+ANSWERED = frozenset(status.value for status in Status if status.answered)
+_ANSWERED = ", ".join(f"'{status}'" for status in sorted(ANSWERED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,21 @@ class Views:
         connection: A DuckDB connection with the views `responses` and `runs` and the statistical macros.
         runs: The runs, labelled.
         notes: One sentence for each run left out, each model taken apart, each server that changed.
+        sources: The files behind the views.
+        beside: More connections to the same, for queries at the same time.
 
     """
 
     connection: duckdb.DuckDBPyConnection
     runs: tuple[Run, ...]
     notes: tuple[str, ...]
+    sources: Sources
+    beside: tuple[duckdb.DuckDBPyConnection, ...] = ()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in (*self.beside, self.connection):
+            connection.close()
 
 
 def connect(
@@ -79,20 +88,27 @@ def connect(
 
 
 def open_views(
-    results: Sequence[Path | str], *, threads: int | None = None, memory_limit: str | None = None
-) -> Views:
-    """Do what `connect` does, and give the runs and the notes on them too."""
+    results: Sequence[Path | str], *, threads: int | None = None, memory_limit: str | None = None,
+    beside: int = 0, only_reading: bool = False,
+) -> Views:  # fmt: skip
+    """Do what `connect` does, and give the runs and the notes on them too.
+
+    Args:
+        results: As for `connect`.
+        threads: As for `connect`.
+        memory_limit: As for `connect`.
+        beside: How many more connections to open, for queries at the same time.
+        only_reading: That only queries will come which are known to read and not to write. Then DuckDB opens the files
+            itself, in half the time; nothing else would keep it from writing to them.
+
+    """
     found, left_out = find_runs(results)
-    names = {
-        f"{run}/{file}.parquet": path
-        for run, each in enumerate(found)
-        for file, path in enumerate(each.files)
-    }
     connection = _open(threads, memory_limit)
+    more: list[duckdb.DuckDBPyConnection] = []
     try:
-        connection.register_filesystem(ReadOnlyFiles(names))
-        source = parquet_files(enumerate(found))
-        runs = _look(connection, parquet_files(enumerate(found), "filename = true"), found)
+        sources = open_sources(connection, found, itself=only_reading)
+        source = sources.rows()
+        runs = _look(connection, sources, found)
         check_identities(runs)
         check_columns(runs)
         runs, apart = label(runs)
@@ -106,7 +122,7 @@ def open_views(
         connection.execute(f"""
             CREATE VIEW responses AS
             SELECT
-                response.* {own}, {absent} status NOT IN ({ANSWERED}) AS failed, of_run.run, of_run.label,
+                response.* {own}, {absent} status NOT IN ({_ANSWERED}) AS failed, of_run.run, of_run.label,
                 {priced_columns(there)}
             FROM {source} AS response
             JOIN (SELECT runs.run, runs.label, run_prices.* FROM runs JOIN run_prices USING (run_id)) AS of_run
@@ -116,26 +132,20 @@ def open_views(
         add_bootstrap(connection)
         add_reaching(connection)
         create_stages(connection, sorted({run.identity["benchmark"] for run in runs}))
-        connection.execute(f"SET allowed_directories = ['{PROTOCOL}://']")
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
+        for _ in range(beside):
+            more.append(connection.cursor())
+            _keep_quiet(more[-1])
+        sources.close_the_rest(connection)
     except BaseException:
-        connection.close()
+        for each in (*more, connection):
+            each.close()
         raise
     unfinished = [
         f"{run.name} is incomplete: {run.unasked} of its questions have not been asked."
         for run in runs
         if run.unasked
     ]
-    return Views(connection, tuple(runs), (*left_out, *unfinished, *apart))
-
-
-def parquet_files(runs: Iterable[tuple[int, Run]], *options: str) -> str:
-    """SQL of all rows of some runs, each with its place among all of a connection's."""
-    names = (
-        f"'{PROTOCOL}://{place}/{file}.parquet'" for place, run in runs for file in range(len(run.files))
-    )
-    return f"read_parquet([{', '.join(names)}], {', '.join(['union_by_name = true', *options])})"
+    return Views(connection, tuple(runs), (*left_out, *unfinished, *apart), sources, tuple(more))
 
 
 def _open(threads: int | None, memory_limit: str | None) -> duckdb.DuckDBPyConnection:
@@ -151,29 +161,34 @@ def _open(threads: int | None, memory_limit: str | None) -> duckdb.DuckDBPyConne
         config["memory_limit"] = memory_limit
     try:
         connection = duckdb.connect(config=config)
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.execute("SET enable_progress_bar = false")  # it goes to stdout, among the answers
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection.execute("SET parquet_metadata_cache = true")
+        _keep_quiet(connection)
     except duckdb.Error as error:
         raise EccdataError(f"DuckDB cannot be opened with these settings: {error}") from error
     return connection
 
 
-def _look(connection: duckdb.DuckDBPyConnection, source: str, found: Sequence[Run]) -> list[Run]:
-    """Read from the responses who they are of and how many they are."""
-    rows = connection.execute(f"""
-        SELECT split_part(filename, '/', 3), {", ".join(IDENTITY)},
-            count(*), count(*) FILTER (status NOT IN ({ANSWERED})),
-            list(DISTINCT server ORDER BY server) FILTER (server IS NOT NULL)
-        FROM {source} GROUP BY ALL ORDER BY ALL
-    """).fetchall()  # noqa: S608 (names and statuses are ours)
-    by_run = defaultdict(list)
-    for index, *row in rows:
-        by_run[int(index)].append(row)
+def _keep_quiet(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("SET enable_progress_bar = false")  # it goes to stdout, among the answers
+
+
+def _look(connection: duckdb.DuckDBPyConnection, sources: Sources, found: Sequence[Run]) -> list[Run]:
+    """Find out who the responses are of and how many they are: from the files' footers as far as these tell."""
+    said = [_said(run) for run in found]
+    unsaid = [place for place, rows in enumerate(said) if not rows]
+    by_run: dict[int, list[list[Any]]] = {place: [rows] for place, rows in enumerate(said) if rows}
+    for filename, *row in _scan(connection, sources, unsaid):
+        by_run.setdefault(sources.places[filename], []).append(row)
+    uncounted = [place for place, rows in enumerate(said) if rows and rows[-2] is None]
+    for place, failed in _failed(connection, sources, uncounted).items():
+        by_run[place][0][-2] = failed
     runs, wrong = [], []
     for index, run in enumerate(found):
-        (*values, responses, failed, servers), *others = by_run[index]
+        rows = _pooled(by_run[index])
+        (*values, responses, failed, servers), *others = rows
         if others or None in values:
-            wrong += [f"{run.folder}: {', '.join(map(str, row[: len(IDENTITY)]))}" for row in by_run[index]]
+            wrong += [f"{run.folder}: {', '.join(map(str, row[: len(IDENTITY)]))}" for row in rows]
             continue
         if run.card and run.card.get("run_id") != values[0]:
             wrong.append(
@@ -190,6 +205,59 @@ def _look(connection: duckdb.DuckDBPyConnection, source: str, found: Sequence[Ru
             "Keep each run in a folder of its own.",
         )
     return runs
+
+
+def _said(run: Run) -> list[Any]:
+    """`IDENTITY`, responses, failures (None if they have to be counted), servers; empty if the footers do not tell."""
+    footers = [footer for footer in run.footers if footer.rows]
+    if not all("server" in each.constant and each.complete.issuperset(IDENTITY) for each in footers):
+        return []
+    identities = {tuple(each.constant[name] for name in IDENTITY) for each in footers}
+    if len(identities) != 1:
+        return []
+    counted = all("status" in each.complete for each in footers)
+    failed = sum(each.rows for each in footers if each.constant.get("status") not in ANSWERED)
+    servers = sorted({server for each in footers if (server := each.constant["server"]) is not None})
+    return [*identities.pop(), sum(each.rows for each in footers), failed if counted else None, servers]
+
+
+def _scan(connection: duckdb.DuckDBPyConnection, sources: Sources, runs: Sequence[int]) -> list[Any]:
+    """The same of each file, and of each identity in it where there are several."""
+    if not runs:
+        return []
+    return connection.execute(f"""
+        SELECT filename, {", ".join(IDENTITY)},
+            count(*), count(*) FILTER (status NOT IN ({_ANSWERED})),
+            list(DISTINCT server ORDER BY server) FILTER (server IS NOT NULL)
+        FROM {sources.rows(runs, "filename = true")} GROUP BY ALL ORDER BY ALL
+    """).fetchall()  # noqa: S608 (names and statuses are ours)
+
+
+def _failed(connection: duckdb.DuckDBPyConnection, sources: Sources, runs: Sequence[int]) -> dict[int, int]:
+    """How many failures each run has."""
+    found = dict.fromkeys(runs, 0)
+    if runs:
+        rows = connection.execute(
+            f"SELECT filename, count(*) FILTER (status NOT IN ({_ANSWERED})) "  # noqa: S608 (names are ours)
+            f"FROM {sources.rows(runs, 'filename = true')} GROUP BY filename"
+        )
+        for filename, failed in rows.fetchall():
+            found[sources.places[filename]] += failed
+    return found
+
+
+def _pooled(rows: list[list[Any]]) -> list[list[Any]]:
+    """The rows of a run's files, those of one identity together."""
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for *identity, responses, failed, servers in rows:
+        known = found.setdefault(tuple(identity), [0, 0, set()])
+        known[0] += responses
+        known[1] += failed
+        known[2].update(servers or ())
+    return [
+        [*identity, responses, failed, sorted(servers)]
+        for identity, (responses, failed, servers) in found.items()
+    ]
 
 
 def _absent(connection: duckdb.DuckDBPyConnection, there: Set[str], benchmarks: Set[str]) -> str:

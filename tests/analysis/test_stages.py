@@ -6,7 +6,7 @@ import pytest
 
 from eccdata import catalog
 from eccdata.analysis import connect, tables
-from eccdata.analysis.stages import create_stages, keep_stages
+from eccdata.analysis.stages import create_stages, KeptStages
 from eccdata.errors import EccdataError
 from support.results import cell, write_run
 
@@ -69,8 +69,9 @@ def test_arms_are_matched_question_by_question(results: Path) -> None:
 def test_a_stage_that_is_kept_has_the_views_rows(results: Path) -> None:
     with connect([results]) as con:
         before = con.execute("FROM arm_pairs ORDER BY ALL").fetchall()
-        keep_stages(con, "-- stream_counts\nSELECT 1 FROM arm_pairs")
-        keep_stages(con, "FROM arm_pairs")
+        kept = KeptStages(con)
+        kept.keep(con, "-- stream_counts\nSELECT 1 FROM arm_pairs")
+        kept.keep(con, "FROM arm_pairs")
         assert con.execute("FROM arm_pairs ORDER BY ALL").fetchall() == before
         views = {name for (name,) in con.execute("SELECT view_name FROM duckdb_views()").fetchall()}
     # what it reads is kept too
@@ -115,7 +116,7 @@ def test_a_stage_may_read_another(results: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(catalog, "stages", lambda _: {name: results / f"{name}.sql" for name in texts})
         create_stages(con, ["one"])
         expected = con.execute("FROM a1").fetchall()
-        keep_stages(con, "FROM a1")
+        KeptStages(con).keep(con, "FROM a1")
         assert con.execute("FROM a1").fetchall() == expected == [(2 * 23,)]
         views = {
             name
