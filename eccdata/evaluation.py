@@ -25,7 +25,8 @@ from eccdata.results import NO_COLUMNS, Results
 from eccdata.run import Run
 from eccdata.settings import make
 from eccdata.showing import Showing
-from eccdata.store import Store, StoreInUse
+from eccdata.store import Store
+from eccdata.store_file import StoreInUse
 from eccdata.systems import System
 from eccdata.systems.server_facts import differences
 

@@ -1,9 +1,7 @@
 """The responses of one run: a SQLite file in which each stands the moment it arrives.
 
 Answers stand under a key that covers everything that could change them (`eccdata.keys`). Failures are logged in a
-table of their own and are never answers. The file is in write-ahead mode with one exclusive connection: a commit
-is one appended write, it survives `kill -9`, it needs no shared memory (so network file systems will do), and
-a second process on the same run is turned away.
+table of their own and are never answers. What the file is made of stands in `eccdata.store_file`.
 """
 
 from __future__ import annotations
@@ -17,75 +15,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from eccdata import store_file
 from eccdata.errors import EccdataError
 from eccdata.keys import digest
 from eccdata.requests import Json, Response, Status
 
-FORMAT = 1
-"""Raised whenever an older eccdata could not read the file rightly."""
-
-APPLICATION_ID = 0x45434344  # "ECCD", in the header of every store
-
 TOGETHER_S = 0.01
 """Where responses arrive more often than this, those of as long share one commit; a rarer one has its own."""
-
-_SCHEMA = f"""
-pragma application_id = {APPLICATION_ID};
-create table meta (name text primary key, value text not null) without rowid;
-insert into meta values ('format', '{FORMAT}');
-create table servers (
-    id integer primary key,
-    digest text not null unique,
-    fingerprint text not null,
-    accepted_at integer not null
-);
-create table sessions (
-    id integer primary key,
-    started_at integer not null,
-    ended_at integer,
-    outcome text,
-    facts text not null default '{{}}'
-);
-create table responses (
-    id integer primary key,
-    key blob not null unique,
-    server integer not null references servers,
-    session integer not null references sessions,
-    question_id text not null,
-    asked_at integer not null,
-    status text not null,
-    text text not null,
-    reasoning text,
-    finish_reason text,
-    prompt_tokens integer,
-    completion_tokens integer,
-    reasoning_tokens integer,
-    cached_tokens integer,
-    image_tokens integer,
-    video_tokens integer,
-    token_limit integer,
-    probability real,
-    latency_s real,
-    attempts integer not null,
-    error text,
-    option_probabilities text,
-    details text
-);
-create table failures (
-    id integer primary key,
-    key blob not null,
-    server integer not null references servers,
-    session integer not null references sessions,
-    question_id text not null,
-    asked_at integer not null,
-    status text not null,
-    finish_reason text,
-    latency_s real,
-    attempts integer not null,
-    error text
-);
-create index failures_by_key on failures (key);
-"""  # noqa: S608
 
 # what was sent has been recorded as details by then
 _RESPONSE_FIELDS = tuple(name for name in Response.__dataclass_fields__ if name != "sent")
@@ -108,10 +44,6 @@ def _insert(table: str, columns: Sequence[str], clash: str = "") -> str:
 # Of two answers under one key the first stays: rows that were scored with it stay as they are.
 _ADD_RESPONSE = _insert("responses", (*_HEAD, *_RESPONSE_FIELDS), "or ignore")
 _ADD_FAILURE = _insert("failures", (*_HEAD, *_FAILURE_FIELDS))
-
-
-class StoreInUse(EccdataError):
-    """Another process has the store open."""
 
 
 class Stored(NamedTuple):
@@ -159,17 +91,11 @@ class Store:
                 a newer eccdata wrote it.
 
         """
+        connection = store_file.connect(path)
         try:
-            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
-        except sqlite3.Error as error:
-            raise EccdataError(f"The store {path} cannot be opened: {error}.") from error
-        try:
-            _prepare(path, connection)
             return cls(path, connection)
-        except BaseException as error:
+        except BaseException:
             connection.close()
-            if isinstance(error, sqlite3.Error):
-                raise _explained(path, error) from error
             raise
 
     def close(self) -> None:
@@ -399,7 +325,7 @@ class Store:
         try:
             yield from self._db.execute(sql, values)
         except sqlite3.Error as error:
-            raise _explained(self.path, error) from error
+            raise store_file.explained(self.path, error) from error
 
     def _write(self, sql: str, values: Sequence[Any]) -> int:
         try:
@@ -453,44 +379,6 @@ _GET_FAILURE = (
     f"select key, server, asked_at, {', '.join(_FAILURE_FIELDS)} "  # noqa: S608
     "from failures where key = ? order by id desc limit 1"
 )
-
-
-def _prepare(path: Path, db: sqlite3.Connection) -> None:
-    # Exclusive before the first access: write-ahead mode then needs no shared memory file.
-    db.execute("pragma locking_mode = exclusive")
-    db.execute("pragma journal_mode = wal")
-    db.execute("pragma synchronous = normal")
-    db.execute("pragma wal_autocheckpoint = 4000")
-    db.execute("begin exclusive")
-    (application,) = db.execute("pragma application_id").fetchone()
-    (tables,) = db.execute("select count(*) from sqlite_master").fetchone()
-    db.execute("commit")
-    if application == 0 and tables == 0:
-        db.executescript(f"begin; {_SCHEMA} commit;")
-        return
-    if application != APPLICATION_ID:
-        raise EccdataError(f"{path} is a SQLite file, but no store of eccdata's. Move it away.")
-    (value,) = db.execute("select value from meta where name = 'format'").fetchone()
-    if int(value) > FORMAT:
-        raise EccdataError(
-            f"{path} was written by a newer eccdata (store format {value}; this one reads up to {FORMAT}). "
-            "Upgrade eccdata to go on with this run."
-        )
-
-
-def _explained(path: Path, error: sqlite3.Error) -> EccdataError:
-    name = getattr(error, "sqlite_errorname", "")
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoreInUse(
-            f"{path} is in use by another process. Two processes cannot work on one run: wait for it to end, "
-            "or give this one another --out."
-        )
-    if name == "SQLITE_NOTADB":
-        return EccdataError(f"{path} is not a store of eccdata's (nor a SQLite file at all). Move it away.")
-    return EccdataError(
-        f"{path} is damaged and cannot be read: {error}. Restore it from a copy, or move it away to ask everything "
-        "again."
-    )
 
 
 def _now_us() -> int:

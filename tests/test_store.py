@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from eccdata.errors import EccdataError
 from eccdata.requests import Response, Status
-from eccdata.store import FORMAT, Store, StoreInUse
+from eccdata.store import Store
+from eccdata.store_file import FORMAT, StoreInUse
 
 
 def key(number: int) -> bytes:
