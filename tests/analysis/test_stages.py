@@ -6,7 +6,7 @@ import pytest
 
 from eccdata import catalog
 from eccdata.analysis import connect, tables
-from eccdata.analysis.stages import create_stages, KeptStages
+from eccdata.analysis.stages import KeptStages, create_stages
 from eccdata.errors import EccdataError
 from support.results import cell, write_run
 
