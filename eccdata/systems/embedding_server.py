@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eccdata.errors import EccdataError
 from eccdata.requests import Json, Response, Status, token_count
-from eccdata.systems import openai_chat
+from eccdata.systems import openai_chat, server_pages
 from eccdata.systems.sglang import SGLang
 
 PATH = "/v1/embeddings"
@@ -106,7 +106,7 @@ class EmbeddingServer(SGLang):
         # one input a request: what a batch costs is told as one sum, and its failure is that of all
         body = {"model": self._now.model, "input": [item], "encoding_format": "base64", **self.extra}
         content = orjson.dumps(body)
-        url = self._at(PATH)
+        url = server_pages.at(self.base_url, PATH)
         attempts = 0
         while True:
             attempts += 1

@@ -10,23 +10,22 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import aiohttp
 import orjson
 from yarl import URL
 
 import eccdata
-from eccdata.errors import EccdataError, problem, unknown
+from eccdata.errors import EccdataError, problem
 from eccdata.requests import Json, Request, Response, Status
-from eccdata.systems import base_url, openai_chat
-from eccdata.systems.checkpoint import checkpoint_facts
+from eccdata.systems import base_url, openai_chat, server_pages
 from eccdata.systems.deadlines import Deadlines
-from eccdata.systems.masking import Mask, without_credentials
-from eccdata.systems.server_facts import decisive, differences, told
+from eccdata.systems.masking import Mask
+from eccdata.systems.server_facts import decisive, differences
+from eccdata.systems.server_pages import ServerPages
 
 CONNECT_TIMEOUT_S = 30.0
-PROBE_TIMEOUT_S = 30.0
 KEEPALIVE_S = 3.0
 """Shorter than the 5 s after which SGLang's server closes an idle connection: a request sent at that very
 moment would be lost."""
@@ -166,7 +165,7 @@ class SGLang:
         now.suspect = False
         now.checking = asyncio.Lock()
         now.deadlines = Deadlines(self.timeout_s)
-        now.chat = self._at("/v1/chat/completions")
+        now.chat = server_pages.at(self.base_url, "/v1/chat/completions")
         now.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S, ttl_dns_cache=300),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
@@ -179,7 +178,7 @@ class SGLang:
             await self.close()
             if isinstance(error, TimeoutError):
                 raise EccdataError(
-                    f"{self._where()} does not answer within {PROBE_TIMEOUT_S:g} s."
+                    f"{self._where()} does not answer within {server_pages.PROBE_TIMEOUT_S:g} s."
                 ) from error
             if isinstance(error, aiohttp.ClientError | OSError):
                 said = openai_chat.shortened(str(error) or type(error).__name__, now.mask)
@@ -332,8 +331,9 @@ class SGLang:
         async with now.checking:
             if not now.suspect:
                 return
-            _, served = await self._choose_model()
-            fingerprint = self._fingerprint(now.model, await self._account(served))
+            _, served = await self._pages.choose_model(self.model)
+            account = await self._pages.account(served, self.checkpoint)
+            fingerprint = self._fingerprint(now.model, account)
             changed = differences(now.fingerprint, fingerprint)
             if changed:
                 raise problem(
@@ -348,9 +348,9 @@ class SGLang:
 
     async def _get_to_know(self) -> None:
         now = self._now
-        await self._wait_until_started()
-        now.model, served = await self._choose_model()
-        account = await self._account(served)
+        await self._pages.wait_until_started(self.startup_s)
+        now.model, served = await self._pages.choose_model(self.model)
+        account = await self._pages.account(served, self.checkpoint)
         self._check_kind(account)
         now.about = now.mask.everywhere(account)
         now.fingerprint = self._fingerprint(now.model, account)
@@ -369,87 +369,6 @@ class SGLang:
                 "--is-embedding, or give the address of one that was."
             )
 
-    async def _wait_until_started(self) -> None:
-        """Wait while /health says 503, which SGLang does until its model is loaded."""
-        deadline = time.monotonic() + self.startup_s
-        while True:
-            status, _, _ = await self._get("/health", when_down=503)
-            if status != 503:
-                return
-            if time.monotonic() >= deadline:
-                raise EccdataError(
-                    f"{self._where()} still says that it is starting, after {self.startup_s:g} s. "
-                    "See its log, or wait longer with startup_s."
-                )
-            await asyncio.sleep(min(1.0, self.startup_s))
-
-    async def _choose_model(self) -> tuple[str, Mapping[str, Any]]:
-        """The model to ask and what the server lists for it."""
-        status, content, location = await self._get("/v1/models")
-        if status in (401, 403):
-            state = (
-                f"does not take the API key in ${self.api_key_env}"
-                if self._now.key
-                else f"wants an API key, and ${self.api_key_env} holds none"
-            )
-            raise EccdataError(
-                f"{self._where()} {state} (HTTP {status}). Put the key into that variable, or name another with "
-                "api_key_env."
-            )
-        if status == 404 and self.model is not None:
-            return self.model, {}
-        try:
-            served = {str(card["id"]): card for card in orjson.loads(content)["data"]}
-        except (ValueError, LookupError, TypeError):
-            if location is not None:
-                raise EccdataError(
-                    f"{self._where()} sends /v1/models elsewhere (HTTP {status}): {openai_chat.moved(location)}"
-                ) from None
-            raise EccdataError(
-                f"{self._where()} does not speak the OpenAI protocol: /v1/models answers with HTTP {status}, "
-                f"{openai_chat.error_text(content)!r}. Is the base URL right?"
-            ) from None
-        if self.model is None:
-            if len(served) != 1:
-                raise problem(
-                    f"{self._where()} serves {len(served)} models; say which one with model:", sorted(served)
-                )
-            return next(iter(served.items()))
-        if self.model not in served:
-            # SGLang answers to any name, and echoes it: a typo would go unnoticed.
-            raise unknown(f"model at {without_credentials(self.base_url)}", self.model, served)
-        return self.model, served[self.model]
-
-    async def _account(self, served: Mapping[str, Any]) -> dict[str, Json]:
-        """What the server says of itself; a server that has no such page says nothing."""
-        listed = {
-            name: value
-            for name, value in served.items()
-            if name not in ("id", "object", "created", "permission")
-        }
-        account: dict[str, Json] = {"base_url": without_credentials(self.base_url), "model": told(listed)}
-        for name, path in (
-            ("server_info", "/server_info"),
-            ("model_info", "/model_info"),
-            ("version", "/version"),
-        ):
-            if name == "version" and "server_info" in account:
-                continue
-            status, content, _ = await self._get(path)
-            try:
-                found = orjson.loads(content) if status == 200 else None
-                if isinstance(found, dict):
-                    account[name] = told(found)
-            except (ValueError, RecursionError):
-                continue  # no account of itself, or one nested past reading
-        info = account.get("model_info") or {}
-        place = self.checkpoint or info.get("model_path")
-        if isinstance(place, str):
-            sees = self.checkpoint is not None or bool(info.get("has_image_understanding"))
-            if facts := await asyncio.to_thread(checkpoint_facts, place, sees=sees):
-                account["checkpoint"] = facts
-        return account
-
     def _fingerprint(self, model: str, account: Mapping[str, Json]) -> dict[str, Json]:
         fingerprint: dict[str, Json] = {"model": model}
         if self._fields:
@@ -464,26 +383,14 @@ class SGLang:
         masked: dict[str, Json] = self._now.mask.everywhere(fingerprint)
         return masked
 
-    async def _get(self, path: str, when_down: int = 0) -> tuple[int, bytes, str | None]:
-        """Fetch a page: HTTP status, content, and where a redirection leads, which is not followed.
-
-        A server error other than `when_down` counts as no answer.
-        """
-        session = self._now.session
-        assert session is not None
-        timeout = aiohttp.ClientTimeout(total=PROBE_TIMEOUT_S)
-        async with session.get(self._at(path), timeout=timeout, allow_redirects=False) as reply:
-            if reply.status in (500, 502, 503, 504) and reply.status != when_down:
-                raise ConnectionError(f"{path} answers with HTTP {reply.status}")
-            location = reply.headers.get("Location") if reply.status in openai_chat.REDIRECTIONS else None
-            return reply.status, await reply.read(), location
-
-    def _at(self, path: str) -> URL:
-        root = self.base_url.rstrip("/").removesuffix("/v1")
-        return URL(root + path)
+    @property
+    def _pages(self) -> ServerPages:
+        now = self._now
+        assert now.session is not None
+        return ServerPages(now.session, self.base_url, self.api_key_env, bool(now.key))
 
     def _where(self) -> str:
-        return f"The server at {without_credentials(self.base_url)}"
+        return server_pages.where(self.base_url)
 
     def _own_secrets(self, key: str) -> Mask:
         url = URL(self.base_url)
