@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from eccdata.errors import EccdataError
+from eccdata.terminal import out, tell
 
 
 class _PriceByDefault(TyperGroup):
@@ -84,7 +85,6 @@ def price(
     eccdata flops Qwen/Qwen3-VL-8B-Instruct --frames 64 --frames 6 --size 448x448 --queries 16
     eccdata flops GLM-4.5V Qwen3-Omni --frames 64 --size 640x360 --plot cost.html
     """
-    from eccdata.cli import out, tell
     from eccdata.flops.architectures import architecture, architectures, user_file
     from eccdata.flops.plotting import check_ending
     from eccdata.flops.plotting import plot as draw
@@ -163,7 +163,6 @@ def add(
     eccdata flops add Qwen/Qwen3-4B
     eccdata flops add checkpoints/my-model/config.json --name my-model
     """
-    from eccdata.cli import tell
     from eccdata.flops.declaring import declare
 
     tell(declare(checkpoint, name=name, file=file))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import eccdata
+from eccdata.terminal import FAILED, progress_bar, tell
 
 
 def report(
@@ -39,8 +40,6 @@ def report(
     eccdata report results/a results/b -o ab.html --charts charts
     eccdata report results --dataset release
     """
-    from eccdata.cli import FAILED, progress_bar, tell
-
     with progress_bar() as progress:
         made = eccdata.report(
             results,

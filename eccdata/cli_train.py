@@ -10,6 +10,7 @@ import typer
 
 from eccdata.errors import EccdataError
 from eccdata.settings import parse_pairs
+from eccdata.terminal import progress_bar, tell
 
 Width = Annotated[int, typer.Option(min=16, help="D, a multiple of 16; the paper's are 64 and 128.")]
 Hours = Annotated[
@@ -59,7 +60,6 @@ def train(
     """
     from eccdata import training
     from eccdata.backbones.settings import SLUGS
-    from eccdata.cli import progress_bar, tell
     from eccdata.training.settings import run_name
 
     given = parse_pairs(settings or (), "--set")
@@ -117,7 +117,6 @@ def study(
     eccdata study --full --data release --hours 36 --only retnet -o study
     """
     from eccdata import training
-    from eccdata.cli import progress_bar, tell
 
     with progress_bar() as progress:
         done = training.study(
