@@ -101,6 +101,33 @@ def test_tables_sort_by_a_column_and_say_so(page: Browser) -> None:
     assert page.evaluate(values) == sorted(page.evaluate(values), reverse=True)
 
 
+RUNS = "document.getElementById('table-runs').parentElement"
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_the_runs_scroll_in_a_place_of_their_own_by_keys_too(page: Browser, width: int) -> None:
+    page.resize(width, 900)
+    place, whole, left = page.evaluate(f"[{RUNS}.clientWidth, {RUNS}.scrollWidth, {RUNS}.scrollLeft]")
+    assert left == 0
+    assert whole > place, "the table is wider than its place"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "and the page is not"
+    assert page.evaluate(f"{RUNS}.getBoundingClientRect().right") <= width
+    # something at the edge tells that there is more, and a bar how much
+    assert page.evaluate(f"getComputedStyle({RUNS}).backgroundImage").count("linear-gradient") == 4
+    assert page.evaluate(f"getComputedStyle({RUNS}, '::-webkit-scrollbar').height") == "12px"
+    page.evaluate(f"{RUNS}.focus()")
+    assert page.evaluate(f"document.activeElement === {RUNS}")
+    for _ in range(80):
+        page.press("ArrowRight")
+    page.wait(f"{RUNS}.scrollLeft >= {whole - place} - 1")
+    last = "document.querySelector('#table-runs thead th:last-child').getBoundingClientRect().right"
+    assert page.evaluate(last) <= page.evaluate(f"{RUNS}.getBoundingClientRect().right") + 1
+    name = "document.querySelector('#table-runs tbody th').getBoundingClientRect().left"
+    assert page.evaluate(name) >= page.evaluate(f"{RUNS}.getBoundingClientRect().left") - 1, "names stay"
+    page.evaluate(f"{RUNS}.scrollLeft = 0")
+    page.resize(1280, 900)
+
+
 def test_numbers_and_pictures_can_be_saved(page: Browser) -> None:
     page.evaluate("""window.saved = [];
         HTMLAnchorElement.prototype.click = function () { saved.push([this.download, this.href]); }""")

@@ -22,6 +22,7 @@ KEYS = {
     "End": 35,
     "Home": 36,
     "ArrowUp": 38,
+    "ArrowRight": 39,
     "ArrowDown": 40,
     " ": 32,
 }
