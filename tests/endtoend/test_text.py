@@ -83,10 +83,10 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """96 questions at length 16."""
+    """48 questions at length 16."""
     folder = tmp_path_factory.mktemp("many") / "release"
     eccdata.build(
-        "eccbench", out=folder, configs=["text"], settings={"lengths": (16,), "streams": 6, "queries": 8}
+        "eccbench", out=folder, configs=["text"], settings={"lengths": (16,), "streams": 3, "queries": 8}
     )
     return folder
 
@@ -146,12 +146,12 @@ def same_as_plain(rows: list[dict[str, Any]], plain: dict[str, Any]) -> None:
 def test_what_smollm2_says_is_what_the_tables_count(
     release: Path, sglang_server: Server, tmp_path: Path
 ) -> None:
-    asking = Asking(release, sglang_server, tmp_path / "results" / "smollm2", ("--max-tokens", "48"))
+    asking = Asking(release, sglang_server, tmp_path / "results" / "smollm2", ("--max-tokens", "24"))
     code, said = asking.run()
     assert code == 0, said
     asked, rows = questions(release, tmp_path / "cache"), asking.rows()
     assert len(rows) == 16
-    same_as_plain(rows, plain_replies(sglang_server, asked, max_tokens=48))
+    same_as_plain(rows, plain_replies(sglang_server, asked, max_tokens=24))
     for row in rows:
         marker = (re.findall(r"\{[012]\}", row["reply"]) or [None])[-1]
         answer = ("yes", "no")[asked[row["question_id"]]["answer"]]
@@ -159,7 +159,7 @@ def test_what_smollm2_says_is_what_the_tables_count(
         assert row["prediction"] == MEANINGS.get(marker, "abstain")
         assert row["correct"] == (row["prediction"] == answer)
         assert (row["abstention"] is None) == (row["prediction"] != "abstain")
-        assert row["token_limit"] == 48
+        assert row["token_limit"] == 24
     assert {row["abstention"] for row in rows} & {"explicit", "format", "overflow"}
 
     tables = eccdata.tables([asking.out], out=tmp_path / "tables")
@@ -270,7 +270,7 @@ def test_a_killed_client_asks_nothing_twice(many: Path, engine: Server, tmp_path
     asking = Asking(many, engine, tmp_path / "run", arguments)
     asked = questions(many, tmp_path / "cache")
     kept = 0
-    for answered in (1, 40):  # killed at the first reply, and half-way
+    for answered in (1, 20):  # killed at the first reply, and half-way
         start = engine.chats()[200]
         with asking.start() as process:
             wait_for_replies(engine, start + answered, process)
@@ -296,14 +296,14 @@ def test_a_server_that_is_stopped_and_started_half_way(many: Path, engine: Serve
     patience = ("--option", "retries=1000", "--option", "backoff_limit_s=1")
 
     start = engine.chats()[200]
-    with asking.start("--limit", "80", *patience) as process:
-        wait_for_replies(engine, start + 20, process)
+    with asking.start("--limit", "40", *patience) as process:
+        wait_for_replies(engine, start + 10, process)
         engine.crash()
         engine.start()
         said, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 0, said
     rows = asking.rows()
-    assert len(rows) == 80
+    assert len(rows) == 40
     assert len({row["server"] for row in rows}) == 1
     assert max(row["attempts"] for row in rows) > 1
 
@@ -317,7 +317,7 @@ def test_a_server_that_is_stopped_and_started_half_way(many: Path, engine: Serve
 
     code, said = asking.run("--accept-server")
     assert code == 0, said
-    assert engine.chats() - before == {200: 16}
+    assert engine.chats() - before == {200: 8}
     (first,) = {row["server"] for row in rows}
-    assert [row["server"] == first for row in asking.rows()].count(True) == 80
+    assert [row["server"] == first for row in asking.rows()].count(True) == 40
     same_as_plain(asking.rows(), plain_replies(engine, asked, max_tokens=48))
