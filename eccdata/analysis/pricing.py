@@ -117,7 +117,11 @@ def priced_columns(there: Collection[str]) -> str:
         # a server that took other frames than were sent looked at more or less of the same
         share = f"coalesce({of('vision_tokens_reported', 'INTEGER')} / nullif({price}.tokens, 0), 1)"
         shown = f"{price}.flops * {share}"
-        looked = f"CASE WHEN NOT of_run.shows_clips THEN 0.0e0 WHEN {clips} IS NOT NULL THEN {shown} END"
+        # where the model has no price, none of its clips has
+        looked = (
+            "CASE WHEN NOT of_run.shows_clips THEN 0.0e0 "
+            f"WHEN of_run.priced_as IS NOT NULL AND {clips} IS NOT NULL THEN {shown} END"
+        )
         b = f"if(of_run.shows_clips AND len({clips}) > 0, of_run.b_images, of_run.b)"
     own = {name: f"{of(name, 'DOUBLE')}::DOUBLE" for name in OWN}
     write = f"coalesce({own['flops_write']}, {looked} + prefill({b}, of_run.a, {n}))"

@@ -38,8 +38,6 @@ KEPT = 1 << 12
 """Weights of at most so many streams are kept for the next cell, which mostly has as many."""
 TOGETHER = 1 << 22
 """How many numbers are in memory together."""
-AT_ONCE = 1 << 16
-"""How many numbers are compared together: few enough to stay in a processor's cache."""
 
 _ENTRIES = "STRUCT(stream UBIGINT, part INTEGER, flops DOUBLE, correct DOUBLE, n DOUBLE)[]"
 _INTERVALS = ("low_flops", "max_flops", "saved")
@@ -119,25 +117,41 @@ def _first_enough(counts: Floats, width: int, targets: Floats, key: int) -> NDAr
     drawn = _kept_weights(len(counts), key) if len(counts) <= KEPT else weights(len(counts), key)
     found = np.empty((REPLICATES, len(targets)), np.int64)
     together = max(1, TOGETHER // (len(counts) + counts.shape[1]))
-    step = max(1, AT_ONCE // counts.shape[1])
     for begin in range(0, REPLICATES, together):
-        totals = (drawn[begin : begin + together].astype(held.dtype) @ held).reshape(-1, parts, width + 1)
-        for start in range(0, len(totals), step):
-            some = totals[start : start + step]
-            right, asked = some[:, :, :width], some[:, :, width]
-            if parts == 1:  # the same without a division for each budget
-                share, whole = right[:, 0], asked
-            else:
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    share = (right / asked[:, :, None]).mean(axis=1)
-                whole = np.ones_like(asked[:, :1])
-            here = found[begin + start : begin + start + len(some)]
-            for place, target in enumerate(targets):
-                wanted = float(target) * whole
-                there = share[:, -1] >= wanted[:, 0]
-                here[:, place] = width
-                here[there, place] = (share[there] >= wanted[there]).argmax(axis=1)
-            here[(asked == 0).any(axis=1)] = width + 1
+        totals = drawn[begin : begin + together].astype(held.dtype) @ held
+        found[begin : begin + len(totals)] = _first_at_least(totals, parts, targets)
+    return found
+
+
+def _first_at_least(totals: Floats, parts: int, targets: Floats) -> NDArray[np.int64]:
+    """The same, in the redraws of which these are the totals: accuracy never falls as the budget rises."""
+    width = totals.shape[1] // parts - 1
+    asked = [totals[:, part * (width + 1) + width].copy() for part in range(parts)]
+    flat = totals.ravel()
+    firsts = [
+        np.arange(part * (width + 1), totals.size, totals.shape[1], dtype=np.int64) for part in range(parts)
+    ]
+    found = np.empty((len(totals), len(targets)), np.int64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for place, target in enumerate(targets):
+            # of one part, the same without a division for each budget
+            wanted = float(target) * (asked[0] if parts == 1 else np.ones_like(asked[0]))
+            low = np.zeros(len(totals), np.int64)
+            # all budgets before `low` are too low, and of those from there on `left` are yet to be looked at
+            left = width
+            while left:
+                half = (left + 1) // 2
+                probe = np.minimum(low + (half - 1), width - 1)
+                share = flat.take(firsts[0] + probe)
+                if parts > 1:
+                    share /= asked[0]
+                    for first, whole in zip(firsts[1:], asked[1:], strict=True):
+                        share += flat.take(first + probe) / whole
+                    share /= parts
+                low = np.where(share < wanted, probe + 1, low)
+                left -= half
+            found[:, place] = low
+    found[np.any([whole == 0 for whole in asked], axis=0)] = width + 1
     return found
 
 

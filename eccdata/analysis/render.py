@@ -78,7 +78,7 @@ def as_csv(names: Sequence[str], rows: Sequence[Row], prints: Prints = ()) -> st
     A column of which a paper prints any value is followed, at the end, by `…_paper` and `…_differs`.
     """
     printed = [name for name in names if any(name in cells for cells in prints)]
-    intervals = {name for name in names if any(isinstance(row[name], Mapping) for row in rows)}
+    intervals = {name for name in names if any(issubclass(kind, Mapping) for kind in kinds(rows, name))}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
@@ -89,6 +89,9 @@ def as_csv(names: Sequence[str], rows: Sequence[Row], prints: Prints = ()) -> st
         ]
         + [part for name in printed for part in (f"{name}_paper", f"{name}_differs")]
     )
+    if not intervals and not printed:
+        writer.writerows([row[name] for name in names] for row in rows)
+        return text.getvalue()
     for row, beside in zip(rows, prints or [{}] * len(rows), strict=True):
         cells: list[Any] = []
         for name in names:
@@ -99,6 +102,11 @@ def as_csv(names: Sequence[str], rows: Sequence[Row], prints: Prints = ()) -> st
             cells += [value.value, value.differs] if value else [None, None]
         writer.writerow(cells)
     return text.getvalue()
+
+
+def kinds(rows: Sequence[Row], name: str) -> set[type]:
+    """The types of a column's values."""
+    return {type(row[name]) for row in rows}
 
 
 def as_markdown(header: Header, rows: Sequence[Row], missing: Sequence[str], prints: Prints = ()) -> str:

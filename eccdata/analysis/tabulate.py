@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ import eccdata
 from eccdata import catalog
 from eccdata.analysis import render
 from eccdata.analysis.adhoc import check_outside_runs, query_error, reading_query
-from eccdata.analysis.header import Header, bare_header, parse_header
+from eccdata.analysis.header import Column, Header, bare_header, parse_header
 from eccdata.analysis.missing import Asked, missing
 from eccdata.analysis.reference import Printed, compare
 from eccdata.analysis.runs import Run
@@ -291,14 +292,22 @@ def _check_shown(
         if column.name not in columns
     ]
     for column in header.columns:
-        for row in rows:
+        for value in _to_be_tried(column, rows):
             try:
-                render.show(row.get(column.name), column.format)
+                render.show(value, column.format)
             except (TypeError, ValueError, KeyError):
-                wrong.append(f"{column.name}: {row[column.name]!r} cannot be shown as {column.format}")
+                wrong.append(f"{column.name}: {value!r} cannot be shown as {column.format}")
                 break
     if wrong:
         raise problem(f"The header of {query} shows what its query does not give:", wrong)
+
+
+def _to_be_tried(column: Column, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """A column's values that a format may not take: any number that is one can be shown in each of them."""
+    values = [row.get(column.name) for row in rows]
+    if set(map(type, values)) <= {int, bool, str if column.format == "text" else int, type(None)}:
+        return values[:1]
+    return [value for value in values if type(value) is not float or not math.isfinite(value)]
 
 
 def _check_ours(out: Path) -> None:

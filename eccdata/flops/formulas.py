@@ -123,7 +123,8 @@ def answer_tokens(
     with np.errstate(invalid="ignore", divide="ignore"):
         charged = np.where(np.isnan(i), t_out / 2.0, t_out * (reasoning + i) / whole)
         known = ~(np.isnan(t_out) | np.isnan(whole))
-        return np.where(known, np.maximum(1.0, charged), np.nan)
+        # of no characters at all, 0 / 0 of them is charged: one token
+        return np.where(known, np.fmax(1.0, charged), np.nan)
 
 
 def block(vision: Vision, v: int, s: int) -> int:

@@ -97,6 +97,15 @@ def test_macros_are_the_formulas(tmp_path: Path) -> None:
     np.testing.assert_allclose(found["decode"], formulas.decode(b, a, f_voc, n, t), rtol=1e-12)
 
 
+def test_a_reply_without_a_character_is_charged_one_token(tmp_path: Path) -> None:
+    """Which is no NaN, and neither are its FLOPs."""
+    empty = REPLY | {"commit_char": 0, "reply_chars": 0, "reply": ""}
+    write_run(tmp_path / "results" / "a", cell(["r"], **empty), model="Qwen3-VL")
+    ((_, charged, *_, flops),) = costs(tmp_path / "results")
+    assert charged == 1 == answer_tokens(40, 0, 0)
+    assert flops == price("Qwen3-VL", prompt_tokens=576, answer_tokens=1).total
+
+
 def test_text(tmp_path: Path) -> None:
     write_run(tmp_path / "results" / "a", cell(["rw"], **REPLY), model="Qwen3-VL")
     expected = price("Qwen3-VL", prompt_tokens=576, answer_tokens=10)
