@@ -53,11 +53,11 @@ def tiny_model(sglang_env: Environment, pytestconfig: pytest.Config) -> Path:
     return _had(pytestconfig, lambda: sglang_env.model("tiny"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # it takes seconds to start and two gigabytes to keep
 def sglang_server(
     sglang_env: Environment, smollm2: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """SmolLM2 behind a real SGLang with a context of 1,024 tokens. Leave it as it is: all tests share it."""
+    """SmolLM2 behind a real SGLang with a context of 1,024 tokens. Leave it as it is: a file's tests share it."""
     log = tmp_path_factory.mktemp("sglang") / "server.log"
     with Server(sglang_env, smollm2, log, name="smollm2", context_length=1024) as server:
         yield server
