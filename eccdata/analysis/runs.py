@@ -1,9 +1,9 @@
-"""Run folders: finding them, reading their cards, and telling apart what must not be pooled."""
+"""Run folders: finding them, and reading their cards."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,6 +63,17 @@ class Run:
         """The protocol's options, from the card; empty where it does not say."""
         found = _dig(self.card, "protocol", "options")
         return found if isinstance(found, Mapping) else {}
+
+    @property
+    def system_options(self) -> Mapping[str, Any]:
+        """The system's options that its fingerprint names, from the card: those that could change an answer."""
+        given = _dig(self.card, "system", "options")
+        named = set(_names(_dig(self.card, "system", "fingerprints")))
+        return (
+            {name: value for name, value in given.items() if name in named}
+            if isinstance(given, Mapping)
+            else {}
+        )
 
     @property
     def thinking(self) -> bool | None:
@@ -195,72 +206,6 @@ def check_identities(runs: Iterable[Run]) -> None:
         )
 
 
-def label(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
-    """Label each run, so that pooling the responses of one label never mixes what differs.
-
-    Runs of one model that differ in their arm alone share the label, which is the model's name: tables set arms
-    side by side. Runs that differ in the system, the split, the dataset or another option of the protocol get
-    labels that say so. Runs on different servers share a label as long as no arm is there twice.
-
-    Returns:
-        The labelled runs, and one sentence for each model that was taken apart or whose server changed.
-
-    """
-    groups = defaultdict(list)
-    thinking = defaultdict(set)
-    for run in runs:
-        groups[tuple(run.identity[key] for key in ("benchmark", "config", "protocol", "model"))].append(run)
-        thinking[run.identity["benchmark"], run.identity["model"]].add(run.thinking)
-    labelled: dict[Path, Run] = {}
-    notes = []
-    for (benchmark, config, _, model), members in groups.items():
-        parts = _take_apart(members)
-        here = {run.thinking for run in members}
-        if len(here) == 1 < len(thinking[benchmark, model]):
-            said = {True: "thinking", False: "not thinking", None: "thinking not set"}[here.pop()]
-            parts = [(", ".join(filter(None, (tag, said))), part) for tag, part in parts]
-            notes.append(f"{model} on {config} is [{said}], for its runs on other configurations are not.")
-        for tag, part in parts:
-            name = f"{model} [{tag}]" if tag else model
-            labelled |= {run.folder: replace(run, label=name) for run in part}
-            if len({run.server for run in part}) > 1:
-                names = ", ".join(run.name for run in part)
-                notes.append(f"{name} on {config}: its runs were answered by different servers ({names}).")
-        if len(parts) > 1:
-            names = "; ".join(f"[{tag}] is {', '.join(run.name for run in part)}" for tag, part in parts)
-            notes.append(f"{model} on {config} is {len(parts)} rows, for its runs differ: {names}.")
-    return [labelled[run.folder] for run in runs], notes
-
-
-def _take_apart(runs: list[Run]) -> list[tuple[str, list[Run]]]:
-    """Split one model's runs into those that may be pooled, each part with a tag that says how it differs."""
-    keys: list[Callable[[Run], str]] = [
-        lambda run: run.identity["system"],
-        lambda run: f"split {run.identity['split']}",
-        lambda run: f"data {(run.dataset or 'unknown')[-8:]}",
-        lambda run: ", ".join(
-            f"{name}={value}" for name, value in sorted(run.options.items()) if name != ARM
-        ),
-    ]
-    if not _arms_once(_by(runs, keys)):
-        keys.append(lambda run: f"server {'+'.join(digest[:8] for digest in run.server)}")
-    if not _arms_once(_by(runs, keys)):
-        keys = [lambda run: run.name]
-    differing = [key for key in keys if len({key(run) for run in runs}) > 1]
-    return [(", ".join(filter(None, tags)), part) for tags, part in _by(runs, differing).items()]
-
-
-def _by(runs: Iterable[Run], aspects: Sequence[Callable[[Run], str]]) -> dict[tuple[str, ...], list[Run]]:
-    parts = defaultdict(list)
-    for run in runs:
-        parts[tuple(aspect(run) for aspect in aspects)].append(run)
-    return parts
-
-
-def _arms_once(parts: Mapping[Any, Sequence[Run]]) -> bool:
-    return all(len({str(run.options.get(ARM)) for run in part}) == len(part) for part in parts.values())
-
-
 def _is_run(folder: Path) -> bool:
     return folder.is_dir() and ((folder / "responses").is_dir() or (folder / "card.json").is_file())
 
@@ -355,6 +300,14 @@ def _short_names(folders: Sequence[Path]) -> list[str]:
         ends = Counter(folder.parts[-depths[shared[0]] :] for folder in folders)
         shared = [folder for folder in shared if ends[folder.parts[-depths[folder] :]] > 1]
     return ["/".join(folder.parts[-depth:]) for folder, depth in depths.items()]
+
+
+def _names(value: Any) -> Iterator[str]:
+    """All names in a JSON value, however deep."""
+    if isinstance(value, Mapping):
+        for name, inside in value.items():
+            yield name
+            yield from _names(inside)
 
 
 def _dig(card: Mapping[str, Any], *keys: str) -> Any:

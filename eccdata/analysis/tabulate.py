@@ -100,7 +100,7 @@ def tables(
 ) -> list[TableResult]:
     """Work out the tables of the benchmarks that the results are of.
 
-    Which runs share a row, and which are kept apart, says `eccdata.analysis.runs.label`. A table for which there is
+    Which runs share a row, and which are kept apart, says `eccdata.analysis.labels.label`. A table for which there is
     nothing to count is given back without rows, and says what it needs; so is one whose query is wrong, with what
     is wrong (`TableResult.error`), for one package's mistake must not cost the tables of the others.
 

@@ -18,9 +18,10 @@ import pyarrow as pa
 from eccdata import catalog
 from eccdata.analysis.backbone_pricing import add_backbone_prices
 from eccdata.analysis.bootstrap import add_bootstrap
+from eccdata.analysis.labels import label
 from eccdata.analysis.pricing import PRICED, add_prices, insert, priced_columns
 from eccdata.analysis.reaching import add_reaching
-from eccdata.analysis.runs import IDENTITY, Run, check_columns, check_identities, find_runs, label
+from eccdata.analysis.runs import IDENTITY, Run, check_columns, check_identities, find_runs
 from eccdata.analysis.sources import Sources, open_sources
 from eccdata.analysis.stages import create_stages
 from eccdata.errors import EccdataError, problem
@@ -63,7 +64,7 @@ def connect(
 
     `responses` has the columns of all the runs' responses and of all protocols of their benchmarks (null where a run
     lacks one) and besides `run` (the run's name), `label` (the model's name, with what tells it from runs that must
-    not be pooled with it, see `eccdata.analysis.runs.label`), `failed` (whether the response is a failure) and what
+    not be pooled with it, see `eccdata.analysis.labels.label`), `failed` (whether the response is a failure) and what
     it costs (`input_tokens`, `answer_tokens`, `flops_write`, `flops_read`, `flops`, `priced`, see
     `eccdata.analysis.pricing`).
     `runs` has a row a run, with its card as JSON, and `architectures` a row for each model that has a price. The

@@ -62,7 +62,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableResult:
 def test_printed_values_stand_beside_the_measured(table: TableResult) -> None:
     assert table.error is None
     by_label = {
-        row["label"].partition(" [")[0] + (" T" if "think" in row["label"] else ""): cells
+        row["label"].partition(" [")[0] + (" T" if "[thinking]" in row["label"] else ""): cells
         for row, cells in zip(table.rows, table.prints, strict=True)
     }
     plain, thinks = by_label["OpenGVLab/InternVL3_5-8B"], by_label["OpenGVLab/InternVL3_5-8B T"]

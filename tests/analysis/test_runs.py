@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -174,90 +173,6 @@ def test_a_card_of_another_run(tmp_path: Path) -> None:
     shutil.copy(two / "card.json", one / "card.json")
     with pytest.raises(EccdataError, match=r"card\.json is of run"):
         open_views([one])
-
-
-def test_arms_of_a_model_share_its_label(tmp_path: Path) -> None:
-    for arm in ("none", "a", "b"):
-        write_run(tmp_path / arm, QUESTIONS, arm=arm)
-    write_run(tmp_path / "human", cell(["r"]), config="easyhuman-text", dataset="other")
-    named, notes = labels(tmp_path)
-    assert set(named.values()) == {"model"}
-    assert notes == ()
-
-
-def test_runs_on_other_data_are_kept_apart_arm_by_arm(tmp_path: Path) -> None:
-    for seed in ("0", "1"):
-        for arm in ("a", "b"):
-            write_run(tmp_path / f"{arm}-{seed}", QUESTIONS, arm=arm, dataset=f"digest-of-seed-{seed}")
-    named, notes = labels(tmp_path)
-    assert named == {
-        "a-0": "model [data f-seed-0]",
-        "b-0": "model [data f-seed-0]",
-        "a-1": "model [data f-seed-1]",
-        "b-1": "model [data f-seed-1]",
-    }
-    assert re.match(
-        r"model on text is 2 rows, for its runs differ: \[data f-seed-0\] is a-0, b-0; ", notes[0]
-    )
-
-
-def test_arms_on_different_data_are_never_paired(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", QUESTIONS, arm="a", dataset="data0000")
-    write_run(tmp_path / "b", QUESTIONS, arm="b", dataset="data1111")
-    named, notes = labels(tmp_path)
-    assert named == {"a": "model [data data0000]", "b": "model [data data1111]"}
-    assert len(notes) == 1
-
-
-def test_other_options_and_systems_are_kept_apart(tmp_path: Path) -> None:
-    write_run(tmp_path / "plain", QUESTIONS)
-    write_run(tmp_path / "short", QUESTIONS, options={"max_tokens": 16})
-    write_run(tmp_path / "local", QUESTIONS, system="transformers")
-    named, _ = labels(tmp_path)
-    assert named == {
-        "local": "model [transformers]",
-        "plain": "model [sglang]",
-        "short": "model [sglang, max_tokens=16]",
-    }
-
-
-def test_a_model_that_reasons_on_one_configuration_alone_is_two(tmp_path: Path) -> None:
-    for name, options in (("a", {"thinking": True}), ("b", {"system_prompt": "Think in <think> first."})):
-        folder = tmp_path / name
-        questions = cell(["rw"])
-        write_run(folder / "text", questions, options=options)
-        write_run(folder / "text-a", questions, options=options, arm="a")
-        write_run(folder / "human", questions, config="easyhuman-text")
-        views = open_views([folder])
-        assert {run.name: run.label for run in views.runs} == {
-            "human": "model [thinking not set]",
-            "text": "model [thinking]",
-            "text-a": "model [thinking]",
-        }
-        assert "model on text is [thinking], for its runs on other configurations are not." in views.notes
-
-
-def test_servers_are_told_where_arms_differ_and_kept_apart_where_an_arm_is_doubled(tmp_path: Path) -> None:
-    one = write_run(tmp_path / "a", QUESTIONS, arm="a", server="1111111122")
-    two = write_run(tmp_path / "b", QUESTIONS, arm="b", server="3333333344")
-    named, notes = labels(one, two)
-    assert set(named.values()) == {"model"}
-    assert notes == ("model on text: its runs were answered by different servers (a, b).",)
-    write_run(tmp_path / "a2", QUESTIONS, arm="a", server="3333333344")
-    named, _ = labels(tmp_path)
-    assert named == {
-        "a": "model [server 11111111]",
-        "a2": "model [server 33333333]",
-        "b": "model [server 33333333]",
-    }
-
-
-def test_without_cards_runs_that_cannot_be_told_apart_go_by_their_names(tmp_path: Path) -> None:
-    write_run(tmp_path / "x", QUESTIONS, card=False)
-    write_run(tmp_path / "y", QUESTIONS, card=False, options={"max_tokens": 16})
-    named, notes = labels(tmp_path)
-    assert named == {"x": "model [x]", "y": "model [y]"}
-    assert len(notes) == 3, "two without a card, and one model that was taken apart"
 
 
 def test_an_incomplete_run_is_noted(tmp_path: Path) -> None:
