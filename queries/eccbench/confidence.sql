@@ -34,25 +34,12 @@ WITH
 sizes AS (
   SELECT cell, sum(n)::DOUBLE AS n, sum(n_right)::DOUBLE AS n_right FROM ranked_confidences GROUP BY cell
 ),
-bins AS (
-  SELECT
-    cell, any_value(sizes.n) AS size,
-    abs(exact_sum(ranked.n * confidence) - sum(ranked.n_right)) AS distance,
-    bin.kind
-  FROM ranked_confidences AS ranked
-  JOIN sizes USING (cell)
-  CROSS JOIN LATERAL (
-    SELECT unnest(['width', 'mass']) AS kind,
-      unnest([greatest(1, ceil(15 * confidence)), ceil(15 * covered / sizes.n)]) AS number
-  ) AS bin
-  GROUP BY cell, bin.kind, bin.number
-),
 errors AS (
   SELECT
     cell,
-    exact_sum(CASE WHEN kind = 'width' THEN distance / size END) AS ece,
-    exact_sum(CASE WHEN kind = 'mass' THEN distance / size END) AS ece_mass
-  FROM bins
+    exact_sum(CASE WHEN bins = 'equal width' THEN abs(confidence - n_right) / size END) AS ece,
+    exact_sum(CASE WHEN bins = 'equal mass' THEN abs(confidence - n_right) / size END) AS ece_mass
+  FROM confidence_bins
   GROUP BY cell
 ),
 -- of an answer of m equally confident ones, after k others with e errors, the expected risk at k + 1 … k + m adds up to

@@ -40,7 +40,7 @@ entries AS (
   SELECT
     label, subset, length, band = 'low' AS low,
     {
-      stream: hash(stream),
+      stream: stream,
       part: CASE variant WHEN 'spatial' THEN 2 ELSE 1 END,
       flops: flops, correct: sum(correct)::DOUBLE, n: sum(n)::DOUBLE
     } AS entry

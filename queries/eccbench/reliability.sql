@@ -18,24 +18,13 @@
 -- note: A reliability diagram: on its diagonal confidence is what it says. Bins of equal width are (0, 1/15], …,
 --   (14/15, 1], those of equal mass the most confident fifteenth of the answers and so on, equal confidences together.
 --   What counts as an answer and its confidence is as in the table of confidence, whose ECE is made of these bins.
-WITH sizes AS (SELECT cell, sum(n)::DOUBLE AS size FROM ranked_confidences GROUP BY cell)
 SELECT
   subset, label,
   array_to_string(pool, ', ') AS lengths,
-  arm, bin.bins, bin.bin,
-  min(lowest) AS lowest,
-  max(highest) AS highest,
-  exact_sum(n * ranked.confidence) / sum(n) AS confidence,
-  sum(n_right) / sum(n) AS accuracy,
-  wilson(sum(n_right)::BIGINT, sum(n)::BIGINT) AS accuracy_wilson,
-  sum(n)::BIGINT AS n
-FROM ranked_confidences AS ranked
-JOIN sizes USING (cell)
-JOIN confidence_cells USING (cell)
-CROSS JOIN LATERAL (
-  SELECT
-    unnest(['equal width', 'equal mass']) AS bins,
-    unnest([greatest(1, ceil(15 * ranked.confidence)), ceil(15 * covered / size)])::INTEGER AS bin
-) AS bin
-GROUP BY cell, subset, label, pool, arm, bin.bins, bin.bin
-ORDER BY cell, bin.bins DESC, bin.bin
+  arm, bins, bin, lowest, highest,
+  confidence / n AS confidence,
+  n_right / n AS accuracy,
+  wilson(n_right, n) AS accuracy_wilson,
+  n
+FROM confidence_bins JOIN confidence_cells USING (cell)
+ORDER BY cell, bins DESC, bin

@@ -5,14 +5,12 @@
 WITH
 there AS (
   SELECT
-    label, arm,
+    label, arm, subset,
     coalesce(any_value(subset_rank), 9) AS subset_rank,
-    coalesce(subset, config) AS subset,
     list(DISTINCT length ORDER BY length) AS lengths,
     any_value(pooled_lengths) AS pooled_lengths
-  FROM responses LEFT JOIN paper_subsets USING (config, protocol)
-  WHERE benchmark = 'eccbench' AND NOT failed AND probability IS NOT NULL
-  GROUP BY label, arm, coalesce(subset, config)
+  FROM stated_counts
+  GROUP BY label, arm, subset
 ),
 pooled AS (
   SELECT * EXCLUDE (lengths, pooled_lengths), unnest(list_distinct(list_concat(

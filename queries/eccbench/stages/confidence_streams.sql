@@ -8,32 +8,33 @@
 -- squared_error  sum of (P(yes) - [the true answer is yes])²
 -- unstated       questions, failures left out, whose response states no P(yes)
 WITH
-answers AS (
+cells AS (SELECT label, arm, subset, unnest(pool) AS length, cell FROM confidence_cells),
+-- a stream has questions that state P(yes), others, or both
+counts AS (
+  SELECT label, arm, subset, length, band, stream, 0 AS asked, * EXCLUDE (
+    label, arm, subset, length, band, stream, subset_rank, pooled_lengths
+  )
+  FROM stated_counts
+  UNION ALL BY NAME
   SELECT
-    label, arm, length, probability, prediction, answer, payoff,
-    coalesce(subset, config) AS subset,
-    coalesce(band, density_band) AS band,
-    coalesce(replace(stream_id, '-' || variant, ''), stream_id, clip_id) AS stream
-  FROM responses LEFT JOIN paper_subsets USING (config, protocol)
-  WHERE benchmark = 'eccbench' AND NOT failed
+    label, arm, coalesce(subset, config) AS subset, length, band,
+    coalesce(replace(stream_id, '-' || variant, ''), stream_id) AS stream,
+    n AS asked
+  FROM stream_counts LEFT JOIN paper_subsets USING (config, protocol)
+  WHERE benchmark = 'eccbench' AND n > 0
 ),
--- summed as whole numbers: sums of fractions depend on their order, which many threads do not keep
 streams AS (
   SELECT
     label, arm, length, subset, band, stream,
-    count(probability)::INTEGER AS n,
-    (count(*) - count(probability))::INTEGER AS unstated,
-    (count(*) FILTER (probability IS NOT NULL AND prediction <> 'abstain'))::INTEGER AS answered,
-    (count(*) FILTER (
-      probability IS NOT NULL AND favours_yes(prediction, probability) = (answer = 'yes')
-    ))::INTEGER AS n_right,
-    sum(payoff) FILTER (probability IS NOT NULL) AS points,
-    coalesce(sum(round(1e12 * confidence_of(prediction, probability))::BIGINT), 0)::DOUBLE / 1e12 AS confidence,
-    coalesce(sum(round(1e12 * (probability - (answer = 'yes')::INTEGER) ** 2)::BIGINT), 0)::DOUBLE / 1e12
-      AS squared_error
-  FROM answers
+    coalesce(sum(n), 0)::INTEGER AS n,
+    (sum(asked) - coalesce(sum(n), 0))::INTEGER AS unstated,
+    coalesce(sum(answered), 0)::INTEGER AS answered,
+    coalesce(sum(n_right), 0)::INTEGER AS n_right,
+    sum(points) AS points,
+    coalesce(sum(confidence), 0)::DOUBLE / 1e12 AS confidence,
+    coalesce(sum(squared_error), 0)::DOUBLE / 1e12 AS squared_error
+  FROM counts SEMI JOIN cells USING (label, arm, subset, length)
   GROUP BY ALL
-),
-cells AS (SELECT label, arm, subset, unnest(pool) AS length, cell FROM confidence_cells)
+)
 SELECT cell, streams.* EXCLUDE (label, arm, subset)
 FROM streams JOIN cells USING (label, arm, subset, length)

@@ -6,20 +6,24 @@
 -- confidence, lowest, highest    the mean of their confidences, the least and the greatest of them
 -- covered, covered_right  answers of this level or a higher one
 WITH
+-- what is the same in all responses of a run goes by a number, which is counted by in half the time
+parts AS (
+  SELECT run_id, label, coalesce(subset, config) AS subset, dense_rank() OVER (ORDER BY label, coalesce(subset, config)) AS part
+  FROM runs LEFT JOIN paper_subsets USING (config, protocol)
+),
 answers AS (
   SELECT
-    label, arm, length,
-    coalesce(subset, config) AS subset,
+    part, arm, length,
     confidence_of(prediction, probability) AS confidence,
     greatest(1e-12, least(1 - 1e-12, confidence)) AS inside,
     favours_yes(prediction, probability) = (answer = 'yes') AS is_right
-  FROM responses LEFT JOIN paper_subsets USING (config, protocol)
+  FROM responses JOIN (FROM parts SELECT run_id, part) USING (run_id)
   WHERE benchmark = 'eccbench' AND NOT failed AND probability IS NOT NULL
 ),
 -- summed as whole numbers: sums of fractions depend on their order, which many threads do not keep
 levels AS (
   SELECT
-    label, arm, length, subset,
+    part, arm, length,
     round(1024 * ln(inside / (1 - inside)))::INTEGER AS level,
     count(*) AS n,
     count(*) FILTER (is_right) AS n_right,
@@ -29,7 +33,10 @@ levels AS (
   FROM answers
   GROUP BY ALL
 ),
-cells AS (SELECT label, arm, subset, unnest(pool) AS length, cell FROM confidence_cells),
+cells AS (
+  SELECT part, arm, unnest(pool) AS length, cell
+  FROM confidence_cells JOIN (SELECT DISTINCT label, subset, part FROM parts) USING (label, subset)
+),
 pooled AS (
   SELECT
     cell, level,
@@ -38,7 +45,7 @@ pooled AS (
     sum(sum_confidence)::DOUBLE / 1e12 / sum(n)::DOUBLE AS confidence,
     min(lowest) AS lowest,
     max(highest) AS highest
-  FROM levels JOIN cells USING (label, arm, subset, length)
+  FROM levels JOIN cells USING (part, arm, length)
   GROUP BY cell, level
 )
 SELECT
