@@ -22,40 +22,6 @@
 -- note: Natural video has the bands of its density, and no band where that was not measured.
 -- note: Wilson's interval takes questions as independent; the other one redraws whole streams (or clips), 4,000 times.
 WITH
-counted AS (
-  SELECT
-    label, length, coalesce(band, 'unmeasured') AS band, n, failed, answered, correct, n_yes, correct_yes, variant,
-    CASE config
-      WHEN 'text' THEN 'synthetic text'
-      WHEN 'natural' THEN 'natural video'
-      ELSE 'synthetic video, ' || variant
-    END AS subset,
-    coalesce(replace(stream_id, '-' || variant, ''), stream_id) AS stream
-  FROM stream_counts
-  WHERE benchmark = 'eccbench' AND arm = 'none' AND config IN ('text', 'video-sequential', 'video-spatial', 'natural')
-),
--- a stream is shown under both variants and is redrawn with the questions of both
-streams AS (
-  SELECT *, true AS sequential, true AS spatial, n AS n_1, correct AS correct_1, n AS n_2, correct AS correct_2 FROM counted
-  UNION ALL BY NAME
-  SELECT
-    label, length, band, stream, 'synthetic video' AS subset,
-    bool_or(variant = 'sequential') AS sequential,
-    bool_or(variant = 'spatial') AS spatial,
-    sum(n)::BIGINT AS n,
-    sum(failed)::BIGINT AS failed,
-    sum(answered)::BIGINT AS answered,
-    sum(correct)::BIGINT AS correct,
-    sum(n_yes)::BIGINT AS n_yes,
-    sum(correct_yes)::BIGINT AS correct_yes,
-    coalesce(sum(n) FILTER (variant = 'sequential'), 0)::BIGINT AS n_1,
-    coalesce(sum(correct) FILTER (variant = 'sequential'), 0)::BIGINT AS correct_1,
-    coalesce(sum(n) FILTER (variant = 'spatial'), 0)::BIGINT AS n_2,
-    coalesce(sum(correct) FILTER (variant = 'spatial'), 0)::BIGINT AS correct_2
-  FROM counted
-  WHERE variant IS NOT NULL
-  GROUP BY ALL
-),
 cells AS (
   SELECT
     label, subset, length, band,
@@ -66,7 +32,7 @@ cells AS (
     sum(correct)::BIGINT AS correct,
     (sum(correct_1) / nullif(sum(n_1), 0) + sum(correct_2) / nullif(sum(n_2), 0)) / 2 AS accuracy,
     (sum(correct_yes) / nullif(sum(n_yes), 0) + sum(correct - correct_yes) / nullif(sum(n - n_yes), 0)) / 2 AS balanced
-  FROM streams
+  FROM subset_streams
   GROUP BY label, subset, length, band
   HAVING bool_or(sequential) AND bool_or(spatial)
 ),
@@ -75,7 +41,7 @@ bootstrap AS (
     label, subset, length, band,
     bootstrap_mean(correct_1, n_1, correct_2, n_2) AS accuracy_bootstrap,
     bootstrap_mean(correct_yes, n_yes, correct - correct_yes, n - n_yes) AS balanced_bootstrap
-  FROM streams
+  FROM subset_streams
   WHERE n > 0
   GROUP BY ALL
 )

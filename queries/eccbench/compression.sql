@@ -22,41 +22,7 @@
 -- note: Synthetic video without a variant is both of them, weighted equally; it takes a run on each.
 -- note: The intervals redraw the streams (or clips) of each band, independently, 4,000 times.
 WITH
-counted AS (
-  SELECT
-    label, length, n, failed, correct, n_yes, correct_yes, variant,
-    CASE config
-      WHEN 'text' THEN 'synthetic text'
-      WHEN 'natural' THEN 'natural video'
-      ELSE 'synthetic video, ' || variant
-    END AS subset,
-    band = 'low' AS low,
-    coalesce(replace(stream_id, '-' || variant, ''), stream_id) AS stream
-  FROM stream_counts
-  WHERE benchmark = 'eccbench' AND arm = 'none' AND config IN ('text', 'video-sequential', 'video-spatial', 'natural')
-    AND band IN ('low', 'max', 'high')
-),
--- a stream is shown under both variants and is redrawn with the questions of both
-streams AS (
-  SELECT *, true AS sequential, true AS spatial, n AS n_1, correct AS correct_1, n AS n_2, correct AS correct_2 FROM counted
-  UNION ALL BY NAME
-  SELECT
-    label, length, low, stream, 'synthetic video' AS subset,
-    bool_or(variant = 'sequential') AS sequential,
-    bool_or(variant = 'spatial') AS spatial,
-    sum(n)::BIGINT AS n,
-    sum(failed)::BIGINT AS failed,
-    sum(correct)::BIGINT AS correct,
-    sum(n_yes)::BIGINT AS n_yes,
-    sum(correct_yes)::BIGINT AS correct_yes,
-    coalesce(sum(n) FILTER (variant = 'sequential'), 0)::BIGINT AS n_1,
-    coalesce(sum(correct) FILTER (variant = 'sequential'), 0)::BIGINT AS correct_1,
-    coalesce(sum(n) FILTER (variant = 'spatial'), 0)::BIGINT AS n_2,
-    coalesce(sum(correct) FILTER (variant = 'spatial'), 0)::BIGINT AS correct_2
-  FROM counted
-  WHERE variant IS NOT NULL
-  GROUP BY ALL
-),
+streams AS (SELECT *, band = 'low' AS low FROM subset_streams WHERE band IN ('low', 'max', 'high')),
 cells AS (
   SELECT
     label, subset, length, low,
