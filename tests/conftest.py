@@ -13,6 +13,10 @@ from support import parallel
 from support.sglang_environment import Environment, NotHere, environment
 from support.sglang_server import Server
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # each process has a core: threads of several that wait for each other would take the cores from those who work
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 T = TypeVar("T")
 NOT_HERE = pytest.StashKey[str]()
 
