@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 SHOWN = 10
@@ -42,7 +43,23 @@ def listed(items: Sequence[object], separator: str = ", ") -> str:
 def unknown(kind: str, name: str, known: Iterable[str]) -> EccdataError:
     """Say that there is no `kind` called `name`, what there is, and the nearest spelling."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    near = [repr(each) for each in _nearest(name, names)]
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
     there = f"There is: {', '.join(names)}." if names else "None is installed."
     return EccdataError(f"There is no {kind} called {name!r}.{hint} {there}")
+
+
+def _nearest(name: str, names: Iterable[str]) -> list[str]:
+    """The names that begin as `name` does, three at most, or the one that is spelt most like it, if any."""
+    spelt = {each: _plain(each) for each in names}
+    wanted = _plain(name)
+    longer = [each for each, plain in spelt.items() if wanted and plain.startswith(wanted)]
+    if longer:
+        return longer[:3]
+    near = difflib.get_close_matches(wanted, spelt.values(), n=1)
+    return [each for each, plain in spelt.items() if plain in near][:1]
+
+
+def _plain(name: str) -> str:
+    """A name without what is often spelt differently: case, blanks, hyphens, dots."""
+    return re.sub(r"[\W_]+", "", name).casefold()

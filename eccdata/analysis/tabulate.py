@@ -24,6 +24,7 @@ import eccdata
 from eccdata import catalog
 from eccdata.analysis import render
 from eccdata.analysis.adhoc import check_outside_runs, query_error, reading_query
+from eccdata.analysis.doubles import check_questions
 from eccdata.analysis.header import Column, Header, bare_header, parse_header
 from eccdata.analysis.missing import Asked, missing
 from eccdata.analysis.reference import Printed, compare
@@ -37,8 +38,6 @@ SUFFIXES = ("csv", "md", "tex", "sql")
 RECORD = "tables.json"
 AT_ONCE = 2
 """How many tables are made at the same time: what one does on a single core leaves others to the next."""
-ROWS_AT_ONCE = 1 << 19
-"""How many names of questions are told apart together, unless one run has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +171,7 @@ def _make(views: Views, queries: Sequence[TableResult], progress: Progress | Non
     # The queries keep the cores busy by themselves; the threads of the redraws' small products would only spin.
     with threadpool_limits(limits=1, user_api="blas"), _threads(views) as pool:
         stages = KeptStages(views.connection)
-        checked = pool.submit(_check_questions, views, views.beside[0])
+        checked = pool.submit(check_questions, views, views.beside[0])
         counted = pool.submit(Asked, views.connection, [table.header for table in queries])
         checked.result()
         asked = counted.result()
@@ -196,37 +195,6 @@ def _threads(views: Views) -> Iterator[ThreadPoolExecutor]:
         raise
     finally:
         pool.shutdown()
-
-
-def _check_questions(views: Views, connection: duckdb.DuckDBPyConnection) -> None:
-    """See that no run has two responses to one question: they would be counted, and paired, twice."""
-    batches: list[list[int]] = []
-    rows = 0
-    for place, run in enumerate(views.runs):
-        # a few runs at a time, for their questions are soon told apart and forgotten
-        rows += run.responses
-        if not batches or rows > ROWS_AT_ONCE:
-            batches.append([])
-            rows = run.responses
-        batches[-1].append(place)
-    short = "hash(run_id, question_id)"
-    suspect = [place for batch in batches if _surplus(views, connection, batch, short) for place in batch]
-    # two short keys may be the same by chance
-    found = {place: _surplus(views, connection, [place], "question_id") for place in suspect}
-    if any(found.values()):
-        raise problem(
-            "These runs hold more than one response to a question:",
-            [f"{views.runs[place].name}: {surplus} too many" for place, surplus in found.items() if surplus],
-            "Run `eccdata evaluate` again: it writes the responses anew from the store.",
-        )
-
-
-def _surplus(views: Views, connection: duckdb.DuckDBPyConnection, places: Sequence[int], key: str) -> int:
-    """How many responses of some runs have a key that another one has."""
-    source = views.sources.rows(places)
-    rows = sum(views.runs[place].responses for place in places)
-    distinct = f"SELECT count(*) FROM (SELECT DISTINCT {key} FROM {source})"  # noqa: S608 (names are ours)
-    return rows - int(connection.execute(distinct).fetchall()[0][0])
 
 
 def _read(benchmark: str, name: str, path: Traversable) -> TableResult:
