@@ -68,7 +68,8 @@ def test_costs_at_most_half_as_much_again_as_a_bare_loop(tmp_path: Path) -> None
     """Everything is included: opening, mapping, keys, the store, scoring, the results and the card.
 
     Bare loop and driver take turns, and the middle one of the turns' ratios is held to the limit: what else the machine
-    does meanwhile slows both of a turn alike, and it slows single turns, of which the least of all would be luck.
+    does meanwhile slows both of a turn alike, and it slows single turns, of which the least of all would be luck. What
+    comes near the limit in eleven turns is looked at in three times as many.
     """
     dataset = questions(2400, length=512)
     evaluator = catalog.evaluator("eccbench", "membership")()
@@ -90,15 +91,20 @@ def test_costs_at_most_half_as_much_again_as_a_bare_loop(tmp_path: Path) -> None
         asyncio.run(_bare(url, bodies[:64]))
         asyncio.run(_openai(url, bodies[:64]))
         bare, ours = [], []
-        for turn in range(11):
+        ratios: list[float] = []
+        for turn in range(33):
+            if turn == 11 and median(ratios) < 1.4:
+                break
             bare.append(_measured(lambda: asyncio.run(_bare(url, bodies)), len(bodies)))
             ours.append(_measured(lambda n=turn: driver(f"run-{n}", dataset), len(bodies)))  # type: ignore[misc]
+            ratios.append(ours[-1][1] / bare[-1][1])
         openai = [_measured(lambda: asyncio.run(_openai(url, bodies[:600])), 600)]
     for name, measured in (("driver", ours), ("bare aiohttp loop", bare), ("openai client", openai)):
         rate, cpu = max(m[0] for m in measured), median(m[1] for m in measured)
         print(f"\n{name}: {rate:.0f} requests/s, {cpu:.3f} CPU s per 1000 requests", end="")
-    ratios = sorted(mine[1] / least[1] for mine, least in zip(ours, bare, strict=True))
-    print(f"\nCPU of the driver to the bare loop: {median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
+    print(
+        f"\nCPU of the driver to the bare loop: {median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    )
     assert median(ratios) <= 1.5
     assert median(m[1] for m in ours) < openai[0][1]
 
