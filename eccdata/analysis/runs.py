@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -155,7 +155,7 @@ def find_runs(results: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
         for run in runs
         if not run.card
     ]
-    _check_formats(runs)
+    _check_cards(runs)
     return _with_columns(runs, footers), notes
 
 
@@ -249,7 +249,7 @@ def _card(folder: Path) -> Mapping[str, Any]:
     return card
 
 
-def _check_formats(runs: Iterable[Run]) -> None:
+def _check_cards(runs: Sequence[Run]) -> None:
     wrong = [
         f"{run.folder}: card.json has format {run.card.get('format', 'none')}"
         for run in runs
@@ -261,6 +261,37 @@ def _check_formats(runs: Iterable[Run]) -> None:
             wrong,
             f"Read them with the version that wrote them, or run `eccdata evaluate` again with this one: {ANEW}.",
         )
+    wrong = [
+        f"{run.folder}: {'.'.join(keys)} is {str(value)[:40]!r}"
+        for run in runs
+        for keys, fits in _FITTING.items()
+        if (value := _dig(run.card, *keys)) is not None and not fits(value)
+    ]
+    if wrong:
+        raise problem(
+            "These runs' cards (card.json) hold what no card holds:",
+            wrong,
+            f"Run `eccdata evaluate` again: {ANEW}.",
+        )
+
+
+def _are_sessions(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, Mapping) and isinstance(each.get("started_at", 0), int)
+        # microseconds up to the year 9999, which is where dates end
+        and 0 <= each.get("started_at", 0) < 253_370_764_800_000_000
+        for each in value
+    )  # fmt: skip
+
+
+_FITTING: Mapping[tuple[str, ...], Callable[[Any], bool]] = {
+    ("dataset", "digest"): lambda value: isinstance(value, str),
+    ("protocol", "options"): lambda value: isinstance(value, Mapping),
+    ("system", "options"): lambda value: isinstance(value, Mapping),
+    ("outcome", "unasked"): lambda value: isinstance(value, int) and 0 <= value < 2**31,
+    ("sessions",): _are_sessions,
+}
+"""What is read of a card, and whether a value can stand there."""
 
 
 def _with_columns(runs: Iterable[Run], footers: _Footers) -> list[Run]:

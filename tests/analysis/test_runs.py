@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -126,6 +127,28 @@ def test_a_card_of_another_format_is_refused(tmp_path: Path, of: object) -> None
     card = orjson.loads((run / "card.json").read_bytes())
     (run / "card.json").write_bytes(orjson.dumps({**card, "format": of}))
     with pytest.raises(EccdataError, match=rf"(?s)/run: card\.json has format {of}.*evaluate` again"):
+        find_runs([run])
+
+
+@pytest.mark.parametrize(
+    ("what", "where"),
+    [
+        ({"dataset": {"digest": 5}}, r"dataset\.digest is '5'"),
+        ({"outcome": {"unasked": "many"}}, r"outcome\.unasked is 'many'"),
+        ({"protocol": {"options": [1]}}, r"protocol\.options is '\[1\]'"),
+        ({"sessions": 3}, "sessions is '3'"),
+        ({"sessions": [1]}, r"sessions is '\[1\]'"),
+        ({"sessions": [{"started_at": "x"}]}, "sessions is "),
+        ({"sessions": [{"started_at": 10**300}]}, "sessions is "),
+    ],
+)
+def test_a_card_that_holds_what_no_card_does_is_told(
+    tmp_path: Path, what: dict[str, object], where: str
+) -> None:
+    run = write_run(tmp_path / "run", QUESTIONS)
+    card = json.loads((run / "card.json").read_bytes())
+    (run / "card.json").write_text(json.dumps({**card, **what}))
+    with pytest.raises(EccdataError, match=rf"(?s)/run: {where}.*evaluate` again"):
         find_runs([run])
 
 
