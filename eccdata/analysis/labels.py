@@ -130,7 +130,8 @@ def _thinking(run: Run) -> str | None:
 
 
 def _shown(options: Mapping[str, Any], name: str) -> str | None:
-    if name not in options:
+    # nothing given by name is what a fingerprint has that does not name it
+    if name not in options or options[name] in ({}, []):
         return None
     value = str(options[name])
     if len(value) > LONGEST or value.splitlines() not in ([], [value]):

@@ -123,18 +123,35 @@ def tables(
 
     """
     at_once = 1 if threads == 1 else AT_ONCE
-    views = open_views(results, threads=threads, memory_limit=memory_limit, beside=at_once, only_reading=True)
+    try:
+        views = open_views(
+            results, threads=threads, memory_limit=memory_limit, beside=at_once, only_reading=True
+        )
+    except duckdb.Error as error:
+        raise _unreadable(error) from error
     try:
         if out is not None:
             check_outside_runs(Path(out), views.runs)
             _check_ours(Path(out))
         queries = [_read(*query) for query in _queries(views.runs, benchmark, names)]
         made = _make(views, queries, progress)
+    except duckdb.Error as error:
+        raise _unreadable(error) from error
     finally:
         views.close()
     if out is not None:
         write(made, Path(out), views)
     return made
+
+
+def _unreadable(error: duckdb.Error) -> EccdataError:
+    """What a failure means that is no single table's: damaged pages of a file, or too little memory to begin with."""
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EccdataError(f"There is too little memory for these results (memory_limit). {error}")
+    return EccdataError(
+        f"These results cannot be read: {error}. A run's responses are written anew, without asking anything twice, by "
+        "running its `eccdata evaluate` again."
+    )
 
 
 def _queries(

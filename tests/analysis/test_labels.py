@@ -212,3 +212,13 @@ def test_other_servers_on_other_configurations_are_told(tmp_path: Path) -> None:
     named, notes = labels(tmp_path)
     assert set(named.values()) == {"model"}
     assert notes == ("model: other servers answered on other configurations (easyhuman-text; text).",)
+
+
+def test_nothing_given_by_name_is_what_a_fingerprint_does_not_name(tmp_path: Path) -> None:
+    for arm, fingerprint in (("none", {}), ("a", {"extra": {"top_logprobs": 20}})):
+        run = write_run(tmp_path / arm, QUESTIONS, arm=arm)
+        card = orjson.loads((run / "card.json").read_bytes())
+        card["system"] = {**card["system"], "options": {"extra": {}}, "fingerprints": {"server": fingerprint}}
+        (run / "card.json").write_bytes(orjson.dumps(card))
+    named, _ = labels(tmp_path)
+    assert set(named.values()) == {"model"}

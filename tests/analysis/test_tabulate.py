@@ -286,3 +286,19 @@ def test_a_broken_query_costs_its_own_table_alone(
     console = Console(width=1000, record=True, file=io.StringIO())
     console.print(broken)
     assert words in console.export_text()
+
+
+def test_a_file_damaged_inside_is_told_in_one_error(results: Path) -> None:
+    (path,) = (results / "full-a" / "responses").glob("*.parquet")
+    content = bytearray(path.read_bytes())
+    # the footer, which is read first, stays whole; its length stands before the last four bytes
+    end = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    content[4:end] = b"\xff" * (end - 4)
+    path.write_bytes(content)
+    with pytest.raises(EccdataError, match=r"These results cannot be read: .*evaluate` again"):
+        tables([results], names=["accuracy"])
+
+
+def test_too_little_memory_is_told_in_one_error(results: Path) -> None:
+    with pytest.raises(EccdataError, match="too little memory"):
+        tables([results], names=["accuracy"], memory_limit="1B")
